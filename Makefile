@@ -1,0 +1,86 @@
+# What can be done here. `make` alone prints the list.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
+BINARIES := $(FUNCTIONS) pilotlight
+PLATFORMS := tests/peers/platforms
+TOOLS := target/tools
+VENV := target/venv
+# Named, so that `make build` and `cargo lambda build` share what they compile.
+TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start all functions on loopback, send them every sample event, show the answers
+	@echo "Building pilotlight (the first time takes a minute or two) ..."
+	@cargo build --quiet --package pilotlight
+	@target/debug/pilotlight replay events/samples
+
+.PHONY: test
+test: test-fast verify deny platforms ## Everything that is checked: lint, tests, generated files, licences, platforms
+
+.PHONY: test-fast
+test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
+	cargo test --quiet --workspace
+
+.PHONY: lint
+lint: ## Format, clippy, and the shape of the repository (tests/tidy)
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets
+	cargo test --quiet --package tidy
+
+.PHONY: platforms
+platforms: lambda $(PLATFORMS)/setup.sh ## The same events on Lambda, Azure Functions, Knative and in process: equal answers
+	cargo build --quiet --workspace --bins
+	bash $(PLATFORMS)/setup.sh
+	$(VENV)/bin/python -m pytest $(PLATFORMS)
+
+.PHONY: lambda
+lambda: ## Zips for AWS Lambda into target/lambda/<function>/
+	bash $(PLATFORMS)/setup.sh
+	$(VENV)/bin/cargo-lambda lambda build --profile dist --compiler cargo --output-format zip $(FUNCTIONS:%=--package %)
+
+.PHONY: build
+build: ## Binaries as they are deployed (profile dist) into target/bin/
+	cargo build --profile dist --target $(TRIPLE) $(BINARIES:%=--package %)
+	@mkdir -p target/bin
+	@for name in $(BINARIES); do install -m 755 target/$(TRIPLE)/dist/$$name target/bin/$$name; done
+	@ls -l target/bin | awk 'NR > 1 { printf "  %-16s %.1f MiB\n", $$NF, $$5 / 1048576 }'
+
+.PHONY: bench
+bench: build ## Measure sizes and start times; a table, and target/bench/results.json
+	cargo build --profile dist --target $(TRIPLE) --package bench --features linked --bin linked
+	install -m 755 target/$(TRIPLE)/dist/linked target/bin/linked
+	cargo run --quiet --release --package bench --bin bench -- --bin-dir target/bin --out target/bench/results.json
+
+.PHONY: verify
+verify: ## Regenerate JSON Schemas and fail if a file differs from what is committed
+	@cargo run --quiet --package schema --example generate -- target/verify/json
+	@diff -r --unified target/verify/json events/schema/json \
+	  || { echo "Generated files differ. Mend it with: make generate"; exit 1; }
+	@echo "generated files are up to date"
+
+.PHONY: generate
+generate: ## Write the generated files (JSON Schemas)
+	cargo run --quiet --package schema --example generate
+
+.PHONY: deny
+deny: $(TOOLS)/bin/cargo-deny ## Licences, bans and sources of all dependencies; advisories where they can be fetched
+	$(TOOLS)/bin/cargo-deny --log-level error check bans licenses sources
+	@$(TOOLS)/bin/cargo-deny --log-level error check advisories \
+	  || echo "WARNING: advisories were found, or their database could not be fetched (see above)"
+
+$(TOOLS)/bin/cargo-deny:
+	@echo "Installing cargo-deny 0.20.2 into $(TOOLS) (checks licences and bans; some minutes, once) ..."
+	cargo install --quiet cargo-deny --version 0.20.2 --locked --debug --root $(TOOLS) --target-dir target/tools-build
+
+.PHONY: clean
+clean: ## Remove everything that was built or installed
+	rm -rf target

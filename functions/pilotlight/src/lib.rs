@@ -1,0 +1,88 @@
+//! The command line: what can be said, and who does it.
+
+mod replay;
+mod table;
+
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use host::Function;
+use std::{io, path::PathBuf, process::ExitCode};
+
+/// GPU nodes for any Kubernetes cluster, on demand, from small stateless functions.
+#[derive(Debug, Parser)]
+#[command(name = "pilotlight", version, after_help = AFTER_HELP)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "Examples:
+  pilotlight replay events/samples                     send every sample event, see the answers
+  PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
+  pilotlight completion bash > /etc/bash_completion.d/pilotlight";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve all five functions in one process
+    ///
+    /// On HTTP each is at /<function>. Under the Azure Functions host the host's function names are used, and on AWS
+    /// Lambda the event's type decides. Settings come from the environment.
+    #[command(after_help = host::settings_help())]
+    Serve,
+    /// Send stored events to the functions and show their answers
+    ///
+    /// Starts the functions on loopback in this process and sends them each file as it is: over HTTP, or by a plain
+    /// call. A file is named <function>.<case>.json, as in events/samples.
+    Replay(Replay),
+    /// Print a shell completion script
+    Completion { shell: clap_complete::Shell },
+}
+
+#[derive(Debug, clap::Args)]
+struct Replay {
+    /// Files, or folders with files, named <function>.<case>.json
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// How to send them
+    #[arg(long, value_enum, default_value = "http")]
+    via: Via,
+    /// How to show the answers
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// CloudEvents over HTTP on loopback
+    Http,
+    /// A plain call in this process
+    Call,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Table,
+    Json,
+}
+
+/// All functions of this product. A new one is a new line.
+pub fn functions() -> Vec<Function> {
+    vec![
+        on_pending_pod::function(),
+        on_nodeclaim::function(),
+        on_workspace::function(),
+        on_idle_timer::function(),
+        on_delete::function(),
+    ]
+}
+
+/// The whole of `main`.
+pub fn run() -> ExitCode {
+    match CommandLine::parse().command {
+        Command::Serve => host::serve_from_env(functions()),
+        Command::Replay(arguments) => replay::run(functions(), &arguments),
+        Command::Completion { shell } => {
+            clap_complete::generate(shell, &mut CommandLine::command(), "pilotlight", &mut io::stdout());
+            ExitCode::SUCCESS
+        }
+    }
+}

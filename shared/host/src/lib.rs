@@ -1,0 +1,27 @@
+//! Serves a function wherever it is started: AWS Lambda, an Azure Functions custom handler, Knative, or in process.
+//!
+//! ```text
+//!  platform/*  ── takes the envelope apart ──►  deliver  ── parse, check, call, count ──►  handler
+//!              ◄── puts the answer into the platform's own idiom ──
+//! ```
+//!
+//! A platform file knows its envelope and nothing of our events; `deliver` knows our events and no platform. So
+//! one event has one answer, whichever way it came.
+
+mod cloudevents;
+mod deliver;
+mod function;
+mod run;
+mod server;
+mod settings;
+mod signature;
+mod telemetry;
+
+pub mod platform;
+
+pub use deliver::{Delivered, Deliverer, Reply, Target};
+pub use function::Function;
+pub use platform::in_process;
+pub use run::{run, serve, serve_from_env, settings_help};
+pub use server::{Listening, listen};
+pub use settings::{LogFormat, Platform, Problems, SettingSource, Settings};

@@ -1,0 +1,88 @@
+//! Measures what the design promises of the built binaries, prints a table and writes it as JSON. Run by `make bench`.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod answer;
+mod http;
+mod platform;
+mod process;
+mod report;
+mod runtime_api;
+mod sample;
+mod size;
+mod start;
+mod statistics;
+mod warm;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::report::{Measurement, as_json, as_table, missed};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Measures the built functions: size, start to first answer, warm requests and memory.
+#[derive(Debug, Parser)]
+#[command(name = "bench")]
+struct Arguments {
+    /// Where `make build` left the binaries.
+    #[arg(long, default_value = "target/bin")]
+    bin_dir: PathBuf,
+    /// Where the results go as JSON; logs of what was measured go beside it.
+    #[arg(long, default_value = "target/bench/results.json")]
+    out: PathBuf,
+    /// The sample events, one of which is sent.
+    #[arg(long, default_value = "events/samples")]
+    samples: PathBuf,
+    /// How often each start is measured.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Fail if a goal does not hold.
+    #[arg(long)]
+    check: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(missed) if arguments.check && missed > 0 => {
+            eprintln!("bench: {missed} goal(s) do not hold");
+            ExitCode::FAILURE
+        }
+        Ok(_) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Answers how many goals were missed.
+fn run(arguments: &Arguments) -> Result<usize> {
+    let folder = arguments.out.parent().map(PathBuf::from).unwrap_or_default();
+    fs::create_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
+
+    let measurements = measure(arguments, &folder)?;
+    print!("{}", as_table(&measurements));
+    let json = as_json(&measurements)?;
+    fs::write(&arguments.out, json).map_err(|cause| format!("{}: {cause}", arguments.out.display()))?;
+    println!("\nwritten to {}", arguments.out.display());
+    Ok(missed(&measurements))
+}
+
+/// New measurements are one module with a `measure` and one line here.
+fn measure(arguments: &Arguments, logs: &std::path::Path) -> Result<Vec<Measurement>> {
+    let binaries = size::find(&arguments.bin_dir)?;
+    let event = sample::choose(&arguments.samples)?;
+    let function = process::Program::new(&arguments.bin_dir, size::MEASURED_FUNCTION, logs);
+    let linked = binaries.linked().then(|| process::Program::new(&arguments.bin_dir, size::LINKED, logs));
+
+    let mut measurements = size::measure(&binaries);
+    measurements.extend(start::measure(&function, linked.as_ref(), &event, arguments.runs)?);
+    measurements.extend(warm::measure(&function, &event)?);
+    Ok(measurements)
+}
