@@ -122,6 +122,23 @@ fn sigterm_finishes_what_is_under_way_and_exits_0() {
 }
 
 #[test]
+fn what_is_unknown_is_counted() {
+    let started = start();
+    for kind in ["com.example.other", "dev.pilotlight.nodeclaim.changed.v9", "dev.pilotlight.timer.idle.v1"] {
+        let event = format!(r#"{{"specversion":"1.0","id":"1","source":"c","type":"{kind}"}}"#);
+        assert!(read(started.send(&event)).starts_with("HTTP/1.1 202"), "{kind}");
+    }
+    read(started.send("{"));
+    let mut stream = TcpStream::connect(("127.0.0.1", started.port)).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let counts = read(stream);
+    for (result, count) in [("unknown", 2), ("other-function", 1), ("refused", 1)] {
+        let line = format!(r#"pilotlight_deliveries_total{{function="on-nodeclaim",result="{result}"}} {count}"#);
+        assert!(counts.contains(&line), "{line} is not in\n{counts}");
+    }
+}
+
+#[test]
 fn an_idle_connection_does_not_hold_up_the_end() {
     let mut started = start();
     let _idle = TcpStream::connect(("127.0.0.1", started.port)).unwrap();
