@@ -125,6 +125,7 @@ fn stored(paths: &[PathBuf], functions: &[Function]) -> Result<Vec<Stored>, Fail
 }
 
 fn one(path: &Path, functions: &[Function]) -> Result<Stored, Failure> {
+    let text = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let function = file.split('.').next().unwrap_or_default().to_owned();
     if !functions.iter().any(|known| known.name() == function) {
@@ -132,7 +133,6 @@ fn one(path: &Path, functions: &[Function]) -> Result<Stored, Failure> {
         let known = names.join(", ");
         return Err(format!("{}: the file name must begin with a function and a dot: {known}", path.display()).into());
     }
-    let text = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     Ok(Stored { file, function, text })
 }
 
