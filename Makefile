@@ -6,7 +6,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
-BINARIES := $(FUNCTIONS) pilotlight
+BINARIES := $(FUNCTIONS) pilotlight world
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
 VENV := target/venv

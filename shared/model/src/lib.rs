@@ -6,6 +6,8 @@
 pub mod answer;
 pub mod event;
 pub mod ids;
+pub mod instance;
+pub mod offering;
 pub mod requirement;
 pub mod resources;
 pub mod snapshot;
@@ -17,6 +19,8 @@ pub use event::{
     PendingPod, PodPending, WorkspaceChanged, WorkspaceSeen,
 };
 pub use ids::{ClusterId, InvalidId, Namespace, ObjectName, ResourceVersion, Uid};
+pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress};
+pub use offering::{Arch, CapacityType, Gpu, InvalidCapacityType, Offering, OfferingId, Price, Stock};
 pub use requirement::{InvalidOperator, Operator, Requirement};
 pub use resources::{InvalidQuantity, Quantity, Resources};
 pub use snapshot::{ClaimInFlight, ClassRef, NodeSeen, PodBound, PoolSeen, Snapshot, SnapshotCarried, SnapshotMissing};

@@ -13,6 +13,7 @@ mod size;
 mod start;
 mod statistics;
 mod warm;
+mod world;
 
 use std::error::Error;
 use std::fs;
@@ -84,5 +85,6 @@ fn measure(arguments: &Arguments, logs: &std::path::Path) -> Result<Vec<Measurem
     let mut measurements = size::measure(&binaries);
     measurements.extend(start::measure(&function, linked.as_ref(), &event, arguments.runs)?);
     measurements.extend(warm::measure(&function, &event)?);
+    measurements.extend(world::measure()?);
     Ok(measurements)
 }

@@ -1,0 +1,107 @@
+//! What can go wrong with a cloud, as types. A caller decides by type, never by text.
+
+use core::time::Duration;
+use model::OfferingId;
+
+/// Why a provider could not do what it was asked. Each says what was being done and to what.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// The cloud has none of these now. The next offering may be tried at once.
+    #[error("{doing}: no capacity for {scope}")]
+    InsufficientCapacity { doing: String, scope: Scope },
+    /// The account may not have more of these.
+    #[error("{doing}: the quota for {scope} is used up ({used} of {limit})")]
+    QuotaExceeded { doing: String, scope: Scope, limit: u64, used: u64 },
+    /// Asked too often.
+    #[error("{doing}: the cloud asks to be called less often")]
+    Throttled { doing: String, retry_after: Option<Duration> },
+    /// The identity is wrong or lacks a right. What to do is in the text.
+    #[error("{doing}: not allowed: {why}")]
+    Unauthorized { doing: String, why: String },
+    /// The request can never work. What to change is in the text.
+    #[error("{doing}: {why}")]
+    InvalidRequest { doing: String, why: String },
+    /// Something of that name exists and is not ours. It was not touched.
+    #[error("{doing}: {what} exists and belongs to somebody else")]
+    Conflict { doing: String, what: String },
+    /// The request was sent and no answer came: it may have been done. Read back by the key before anything else.
+    #[error("{doing}: no answer came, so it may or may not have been done: {why}")]
+    Uncertain { doing: String, why: String },
+    /// The cloud is not there or answers nonsense. Nothing was done.
+    #[error("{doing}: the cloud is not available: {why}")]
+    Unavailable { doing: String, why: String },
+}
+
+/// What a capacity failure is about, from narrow to wide: stock memory remembers just this.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Scope {
+    Offering(OfferingId),
+    /// An instance type everywhere.
+    InstanceType {
+        provider: String,
+        instance_type: String,
+    },
+    /// A family of types that share a quota.
+    Family {
+        provider: String,
+        family: String,
+    },
+    /// The whole region or account.
+    Provider {
+        provider: String,
+    },
+}
+
+/// What the caller does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Another offering, now.
+    NextOffering,
+    /// The same again, after this long at the least.
+    SameAfter(Duration),
+    /// Ask what happened, by the key.
+    ReadBack,
+    /// Not until a person changed something.
+    Never,
+}
+
+impl ProviderError {
+    pub fn retry(&self) -> Retry {
+        match self {
+            ProviderError::InsufficientCapacity { .. } | ProviderError::QuotaExceeded { .. } => Retry::NextOffering,
+            ProviderError::Throttled { retry_after, .. } => {
+                Retry::SameAfter(retry_after.unwrap_or(Duration::from_secs(10)))
+            }
+            ProviderError::Unavailable { .. } => Retry::SameAfter(Duration::from_secs(10)),
+            ProviderError::Uncertain { .. } => Retry::ReadBack,
+            ProviderError::Unauthorized { .. }
+            | ProviderError::InvalidRequest { .. }
+            | ProviderError::Conflict { .. } => Retry::Never,
+        }
+    }
+
+    /// Few, static, PascalCase: for conditions, events and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            ProviderError::InsufficientCapacity { .. } => "InsufficientCapacity",
+            ProviderError::QuotaExceeded { .. } => "QuotaExceeded",
+            ProviderError::Throttled { .. } => "Throttled",
+            ProviderError::Unauthorized { .. } => "Unauthorized",
+            ProviderError::InvalidRequest { .. } => "InvalidRequest",
+            ProviderError::Conflict { .. } => "Conflict",
+            ProviderError::Uncertain { .. } => "Uncertain",
+            ProviderError::Unavailable { .. } => "Unavailable",
+        }
+    }
+}
+
+impl core::fmt::Display for Scope {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Scope::Offering(id) => write!(f, "{id}"),
+            Scope::InstanceType { provider, instance_type } => write!(f, "{provider}/{instance_type} in any zone"),
+            Scope::Family { provider, family } => write!(f, "{provider} family {family}"),
+            Scope::Provider { provider } => write!(f, "all of {provider}"),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a request asks for: its path and query, taken apart as the API server's own RequestInfo is.
+
+use http::{HeaderMap, Method, header::ACCEPT};
+use std::collections::BTreeMap;
+
+/// A request for a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceRequest {
+    pub group: String,
+    pub version: String,
+    pub namespace: Option<String>,
+    pub plural: String,
+    pub name: Option<String>,
+    pub subresource: Option<String>,
+}
+
+/// The query, each name once (the last wins, as the API server reads it).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(BTreeMap<String, String>);
+
+/// In which form the client wants the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Object,
+    Table,
+    /// Metadata only.
+    Partial,
+}
+
+/// `/api/v1/…` and `/apis/<group>/<version>/…`, if the path names a resource.
+pub fn resource_request(path: &str) -> Option<ResourceRequest> {
+    let mut parts = path.trim_matches('/').split('/').filter(|part| !part.is_empty()).map(decoded);
+    let (group, version) = match parts.next()?.as_str() {
+        "api" => (String::new(), parts.next()?),
+        "apis" => (parts.next()?, parts.next()?),
+        _ => return None,
+    };
+    let mut rest: Vec<String> = parts.collect();
+    let mut namespace = None;
+    // A namespace is an object too: `/namespaces/x` and `/namespaces/x/status` are about it, not inside it.
+    if rest.first()? == "namespaces" && rest.len() > 2 && !["status", "finalize"].contains(&rest[2].as_str()) {
+        namespace = Some(rest.remove(1));
+        rest.remove(0);
+    }
+    let mut rest = rest.into_iter();
+    let plural = rest.next()?;
+    let (name, subresource) = (rest.next(), rest.next());
+    rest.next().is_none().then_some(ResourceRequest { group, version, namespace, plural, name, subresource })
+}
+
+fn decoded(part: &str) -> String {
+    percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned()
+}
+
+impl Query {
+    pub fn parse(query: Option<&str>) -> Self {
+        Query(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
+    }
+
+    /// An empty value is as good as none.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.0.get(name).map(String::as_str), Some("true" | "1" | "True"))
+    }
+
+    pub fn dry_run(&self) -> bool {
+        self.get("dryRun") == Some("All")
+    }
+}
+
+/// The verb that an audit line shows.
+pub fn verb(method: &Method, request: &ResourceRequest, query: &Query) -> &'static str {
+    match (method.as_str(), request.name.is_some()) {
+        ("GET" | "HEAD", _) if query.flag("watch") => "watch",
+        ("GET" | "HEAD", true) => "get",
+        ("GET" | "HEAD", false) => "list",
+        ("POST", _) => "create",
+        ("PUT", _) => "update",
+        ("PATCH", _) => "patch",
+        ("DELETE", true) => "delete",
+        ("DELETE", false) => "deletecollection",
+        _ => "unknown",
+    }
+}
+
+/// The first form in `Accept` that is JSON. `None` if the client takes no JSON at all.
+pub fn form(headers: &HeaderMap) -> Option<Form> {
+    let accept: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    if accept.iter().all(|value| value.trim().is_empty()) {
+        return Some(Form::Object);
+    }
+    accept.iter().flat_map(|value| value.split(',')).find_map(|clause| {
+        let mut parameters = clause.split(';').map(str::trim);
+        let essence = parameters.next().unwrap_or_default().to_ascii_lowercase();
+        if !["application/json", "application/*", "*/*"].contains(&essence.as_str()) {
+            return None;
+        }
+        let wanted = parameters.find_map(|parameter| parameter.strip_prefix("as="));
+        match wanted {
+            None => Some(Form::Object),
+            Some("Table") => Some(Form::Table),
+            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => Some(Form::Partial),
+            Some(_) => None,
+        }
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn shown(path: &str) -> Option<String> {
+        let request = resource_request(path)?;
+        let or_dash = |text: Option<String>| text.unwrap_or("-".to_owned());
+        Some(format!(
+            "{} {} {} {} {} {}",
+            request.group,
+            request.version,
+            or_dash(request.namespace),
+            request.plural,
+            or_dash(request.name),
+            or_dash(request.subresource)
+        ))
+    }
+
+    #[test]
+    fn paths_are_taken_apart_as_the_api_server_does() {
+        for (path, expected) in [
+            ("/api/v1/pods", Some(" v1 - pods - -")),
+            ("/api/v1/namespaces/a/pods/x/log", Some(" v1 a pods x log")),
+            ("/api/v1/namespaces/a", Some(" v1 - namespaces a -")),
+            ("/api/v1/namespaces/a/status", Some(" v1 - namespaces a status")),
+            ("/api/v1/namespaces/a/finalize", Some(" v1 - namespaces a finalize")),
+            ("/apis/karpenter.sh/v1/nodeclaims/n/status", Some("karpenter.sh v1 - nodeclaims n status")),
+            ("/apis/apps/v1/namespaces/a/deployments", Some("apps v1 a deployments - -")),
+            ("/apis/apps/v1", None),
+            ("/api/v1/pods/x/log/more", None),
+            ("/version", None),
+        ] {
+            assert_eq!(shown(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_first_json_form_is_taken() {
+        let check = |accept: &str, expected| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            assert_eq!(form(&headers), expected, "{accept}");
+        };
+        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Some(Form::Table));
+        check("application/vnd.kubernetes.protobuf, */*", Some(Form::Object));
+        check("application/vnd.kubernetes.protobuf,application/json", Some(Form::Object));
+        check("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Some(Form::Partial));
+        check("application/vnd.kubernetes.protobuf", None);
+    }
+}

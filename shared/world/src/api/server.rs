@@ -1,0 +1,206 @@
+//! The API server: from a request to the verb that answers it.
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
+};
+use serde_json::Value;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::{
+    documents,
+    objects::Objects,
+    request::{Form, Query, ResourceRequest, form, resource_request, verb},
+    status::{About, Failure},
+    store::ResourceKey,
+};
+use crate::{
+    body::WorldBody,
+    door::{Respond, StaleBy},
+    history::Audit,
+    patch::managed::name_of,
+    resources::kinds::{Registry, Resource, Subresource},
+};
+
+/// As large as a request may be; etcd refuses objects of more than half of it.
+pub const MOST_BYTES: usize = 3 * 1024 * 1024;
+
+/// Cheap to clone; all clones are the same server.
+#[derive(Debug, Clone)]
+pub struct ApiServer {
+    pub objects: Objects,
+    registry: Arc<RwLock<Registry>>,
+}
+
+/// A request for a resource that exists, understood.
+pub(super) struct Call {
+    pub resource: Arc<Resource>,
+    pub key: ResourceKey,
+    pub subresource: Option<Subresource>,
+    /// Empty for resources without one; absent for "in all namespaces".
+    pub namespace: Option<String>,
+    pub name: Option<String>,
+    pub query: Query,
+    pub form: Form,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    pub stale_by: Option<u64>,
+}
+
+impl Call {
+    pub fn about(&self) -> About<'_> {
+        About {
+            group: &self.resource.group,
+            resource: &self.resource.plural,
+            name: self.name.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// The namespace of one object.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
+    }
+
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// Who is named in `managedFields`: the parameter, or the client's program.
+    pub fn field_manager(&self) -> String {
+        let agent = self.headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        name_of(self.query.get("fieldManager").unwrap_or_default(), agent)
+    }
+}
+
+impl ApiServer {
+    pub fn new(objects: Objects) -> Self {
+        ApiServer { objects, registry: Arc::new(RwLock::new(Registry::new())) }
+    }
+
+    pub(crate) fn registry(&self) -> RwLockReadGuard<'_, Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn registry_mut(&self) -> RwLockWriteGuard<'_, Registry> {
+        self.registry.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> Result<Response<WorldBody>, Failure> {
+        let path = request.uri().path();
+        if request.body().len() > MOST_BYTES {
+            return Err(Failure::too_large_body(MOST_BYTES));
+        }
+        match resource_request(path) {
+            Some(asked) => self.resource(asked, request),
+            None => self.document(&request),
+        }
+    }
+
+    /// Paths without a resource: discovery, OpenAPI, health.
+    fn document(&self, request: &Request<Bytes>) -> Result<Response<WorldBody>, Failure> {
+        let path = request.uri().path().trim_end_matches('/');
+        if ["/healthz", "/livez", "/readyz"].iter().any(|health| path.starts_with(health)) {
+            return Ok(with_body(StatusCode::OK, "text/plain; charset=utf-8", "ok"));
+        }
+        if request.method() != Method::GET {
+            return Err(Failure::method_not_allowed(""));
+        }
+        let accept = request.headers().get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
+        let registry = self.registry();
+        let found =
+            documents::document(&registry, path, accept.unwrap_or_default()).ok_or_else(Failure::no_such_resource)?;
+        Ok(with_body(StatusCode::OK, &found.content_type, found.body.to_string()))
+    }
+
+    fn resource(&self, asked: ResourceRequest, request: Request<Bytes>) -> Result<Response<WorldBody>, Failure> {
+        let ResourceRequest { group, version, namespace, plural, name, subresource } = asked;
+        let resource = self.registry().find(&group, &version, &plural).ok_or_else(Failure::no_such_resource)?;
+        let subresource = match subresource {
+            Some(text) => Some(resource.subresource(&text).ok_or_else(Failure::no_such_resource)?),
+            None => None,
+        };
+        if namespace.is_some() && !resource.namespaced {
+            return Err(Failure::no_such_resource());
+        }
+        let form = form(request.headers()).ok_or_else(|| {
+            let message = "only the following media types are accepted: application/json, application/yaml";
+            Failure::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+        })?;
+        let stale_by = request.extensions().get::<StaleBy>().map(|stale| stale.0);
+        let query = Query::parse(request.uri().query());
+        let (head, body) = request.into_parts();
+        let key: ResourceKey = (resource.storage.group.as_str().into(), resource.storage.plural.as_str().into());
+        let namespace = if resource.namespaced { namespace } else { Some(String::new()) };
+        let call =
+            Call { resource, key, subresource, namespace, name, query, form, headers: head.headers, body, stale_by };
+        if call.name.is_some() && call.namespace.is_none() {
+            return Err(Failure::no_such_resource());
+        }
+        self.verb(&head.method, call)
+    }
+
+    fn verb(&self, method: &Method, call: Call) -> Result<Response<WorldBody>, Failure> {
+        let not_allowed = Failure::method_not_allowed(&call.resource.plural);
+        if let Some(subresource) = call.subresource {
+            return self.subresource(method, subresource, &call);
+        }
+        match (method.as_str(), call.name.is_some()) {
+            ("GET", _) if call.query.flag("watch") => self.watch(&call),
+            ("GET", true) => self.get(&call),
+            ("GET", false) => self.list(&call),
+            ("POST", false) => self.create(&call),
+            ("PUT", true) => self.update(&call),
+            ("PATCH", true) => self.patch(&call),
+            ("DELETE", true) => self.delete(&call),
+            ("DELETE", false) => self.delete_collection(&call),
+            _ => Err(not_allowed),
+        }
+    }
+}
+
+impl Respond for ApiServer {
+    async fn respond(&self, request: Request<Bytes>) -> Response<WorldBody> {
+        self.answer(request).unwrap_or_else(|failure| failure_response(&failure))
+    }
+
+    /// Tokens name their user after a colon: `world:alice`.
+    fn user(&self, headers: &HeaderMap) -> String {
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let token = header(AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
+        let user = header("impersonate-user").or_else(|| token.and_then(|token| token.strip_prefix("world:")));
+        user.unwrap_or("system:anonymous").to_owned()
+    }
+
+    fn audit(&self, request: &Request<Bytes>) -> Option<Audit> {
+        let asked = resource_request(request.uri().path())?;
+        let verb = verb(request.method(), &asked, &Query::parse(request.uri().query()));
+        Some(Audit {
+            verb,
+            group: asked.group,
+            resource: asked.plural,
+            subresource: asked.subresource.unwrap_or_default(),
+            namespace: asked.namespace.unwrap_or_default(),
+        })
+    }
+}
+
+pub(super) fn failure_response(failure: &Failure) -> Response<WorldBody> {
+    let mut response = json_response(failure.code, &failure.to_value());
+    if let Some(seconds) = failure.details["retryAfterSeconds"].as_u64() {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+pub(super) fn json_response(status: StatusCode, value: &Value) -> Response<WorldBody> {
+    with_body(status, "application/json", value.to_string())
+}
+
+pub(super) fn with_body(status: StatusCode, content_type: &str, body: impl Into<Bytes>) -> Response<WorldBody> {
+    let mut response = Response::new(WorldBody::from(body.into()));
+    *response.status_mut() = status;
+    let content_type = HeaderValue::from_str(content_type).unwrap_or(HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}

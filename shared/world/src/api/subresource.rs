@@ -1,0 +1,193 @@
+//! What hangs below an object: status, scale, eviction, binding, log, finalize.
+
+use http::{Method, Response, StatusCode, header::CONTENT_TYPE};
+use serde_json::{Value, json};
+
+use super::{
+    admission, edit,
+    objects::{Deletion, text},
+    patching::{self, PatchType},
+    server::{ApiServer, Call, json_response, with_body},
+    status::{About, Failure},
+    write::{Part, created, decode_body},
+};
+use crate::{
+    body::WorldBody,
+    controllers::{Eviction, allowed_to_evict},
+    resources::kinds::{Resource, Subresource},
+    resources::look,
+};
+
+impl ApiServer {
+    pub(super) fn subresource(
+        &self,
+        method: &Method,
+        subresource: Subresource,
+        call: &Call,
+    ) -> Result<Response<WorldBody>, Failure> {
+        match (method.as_str(), subresource) {
+            ("GET", Subresource::Status) => self.get(call),
+            ("PUT", Subresource::Status) => self.replace(call, decode_body(call)?, Part::Status),
+            ("PATCH", Subresource::Status) => self.patch_part(call, Part::Status),
+            ("GET", Subresource::Scale) => self.scale(call),
+            ("PUT" | "PATCH", Subresource::Scale) => self.set_scale(method, call),
+            ("POST", Subresource::Eviction) => self.evict(call),
+            ("POST", Subresource::Binding) => self.bind(call),
+            ("GET", Subresource::Log) => self.log(call),
+            ("PUT", Subresource::Finalize) => self.finalize(call),
+            _ => Err(Failure::method_not_allowed(&call.resource.plural)),
+        }
+    }
+
+    fn scale(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
+        Ok(json_response(StatusCode::OK, &scale_of(&call.resource, &self.find(call)?.value)))
+    }
+
+    fn set_scale(&self, method: &Method, call: &Call) -> Result<Response<WorldBody>, Failure> {
+        let paths = scale_paths(&call.resource);
+        let written = self.write(call, Part::Main, |old| {
+            let before = scale_of(&call.resource, old);
+            let after = if method == Method::PUT {
+                decode_body(call)?
+            } else {
+                let kind = PatchType::of(call.headers.get(CONTENT_TYPE), &call.resource)?;
+                patching::patched(&call.resource, kind, &before, &call.body)?
+            };
+            let replicas = after["spec"]["replicas"].as_i64().unwrap_or(0);
+            if replicas < 0 {
+                let detail = format!("spec.replicas: Invalid value: {replicas}: must be greater than or equal to 0");
+                return Err(admission::invalid_message(&call.resource, call.name(), &detail));
+            }
+            let mut new = old.clone();
+            edit::set(&mut new, &paths.0, replicas.into());
+            // The version that the scale named stands for the object's own.
+            if let Some(version) = after["metadata"]["resourceVersion"].as_str() {
+                new["metadata"]["resourceVersion"] = version.into();
+            }
+            Ok(new)
+        })?;
+        Ok(json_response(StatusCode::OK, &scale_of(&call.resource, &written.stored.value)))
+    }
+
+    /// An eviction is a deletion that asks the disruption budgets first.
+    fn evict(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
+        let body = decode_body(call)?;
+        let options = &body["deleteOptions"];
+        let pod = self.find(call)?;
+        let dry_run =
+            call.query.dry_run() || options["dryRun"].as_array().is_some_and(|list| list.contains(&json!("All")));
+        let uid = options["preconditions"]["uid"].as_str().map(str::to_owned);
+        if let Some(wanted) = uid.as_deref().filter(|wanted| *wanted != text(&pod.value, "uid")) {
+            let found = text(&pod.value, "uid");
+            let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+            return Err(Failure::conflict(call.about(), &why));
+        }
+        let eviction = allowed_to_evict(&self.objects, &pod.value, dry_run)?;
+        if eviction == Eviction::Charged && !dry_run {
+            let now = self.objects.now();
+            self.objects.update(&call.key, call.namespace(), call.name(), false, |pod| {
+                edit::set_condition(&mut pod["status"], json!({ "type": "DisruptionTarget", "status": "True",
+                    "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting", "lastTransitionTime": now }));
+                Ok(())
+            })?;
+        }
+        let deletion = Deletion {
+            uid,
+            resource_version: options["preconditions"]["resourceVersion"].as_str().map(str::to_owned),
+            grace: options["gracePeriodSeconds"].as_i64(),
+            dry_run,
+            ..Deletion::default()
+        };
+        self.objects.delete(&call.key, call.namespace(), call.name(), &deletion)?;
+        Ok(created(&done()))
+    }
+
+    fn bind(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
+        let node = decode_body(call)?["target"]["name"].as_str().unwrap_or_default().to_owned();
+        let now = self.objects.now();
+        let about = About { group: "", resource: "pods/binding", name: call.name() };
+        self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |pod| {
+            if pod["metadata"]["deletionTimestamp"].is_string() {
+                let why = format!("pod {} is being deleted, cannot be assigned to a host", call.name());
+                return Err(Failure::conflict(about, &why));
+            }
+            if let Some(assigned) = pod["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()) {
+                let why = format!("pod {} is already assigned to node {assigned:?}", call.name());
+                return Err(Failure::conflict(about, &why));
+            }
+            pod["spec"]["nodeName"] = node.as_str().into();
+            edit::set_condition(
+                &mut pod["status"],
+                json!({ "type": "PodScheduled", "status": "True",
+                "lastProbeTime": null, "lastTransitionTime": now }),
+            );
+            Ok(())
+        })?;
+        Ok(created(&done()))
+    }
+
+    /// Containers say what their annotation says; one that has not started cannot be asked.
+    fn log(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
+        let pod = self.find(call)?;
+        let first = pod.value["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
+        let container = call.query.get("container").unwrap_or(first);
+        let known = look::items(&pod.value, &["spec", "containers"]).iter().any(|one| one["name"] == container);
+        if !known {
+            let message = format!("container {container} is not valid for pod {}", call.name());
+            return Err(Failure::bad_request(message));
+        }
+        if !matches!(pod.value["status"]["phase"].as_str(), Some("Running" | "Succeeded" | "Failed")) {
+            let message =
+                format!("container {container:?} in pod {:?} is waiting to start: ContainerCreating", call.name());
+            return Err(Failure::bad_request(message));
+        }
+        let said = pod.value["metadata"]["annotations"]["world.pilotlight.dev/log"].as_str().unwrap_or_default();
+        Ok(with_body(StatusCode::OK, "text/plain", said.to_owned()))
+    }
+
+    /// The namespace controller says with this that a namespace is empty.
+    fn finalize(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
+        let finalizers = decode_body(call)?["spec"]["finalizers"].clone();
+        let written =
+            self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |namespace| {
+                namespace["spec"]["finalizers"] = finalizers;
+                edit::drop_nulls(&mut namespace["spec"]);
+                Ok(())
+            })?;
+        self.show(call, &written.stored, StatusCode::OK)
+    }
+}
+
+fn done() -> Value {
+    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 })
+}
+
+/// Where the numbers of the scale stand, as paths like `.spec.replicas`.
+fn scale_paths(resource: &Resource) -> (String, String, Option<String>) {
+    match resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) {
+        Some(paths) => (paths.spec_replicas.clone(), paths.status_replicas.clone(), paths.label_selector.clone()),
+        None => (".spec.replicas".to_owned(), ".status.replicas".to_owned(), None),
+    }
+}
+
+fn scale_of(resource: &Resource, value: &Value) -> Value {
+    let (spec, status, selector) = scale_paths(resource);
+    let number = |path: &str| edit::get(value, path).as_i64().unwrap_or(0);
+    let selector = match selector {
+        Some(path) => edit::get(value, &path).as_str().unwrap_or_default().to_owned(),
+        None => edit::selector_text(&value["spec"]["selector"]),
+    };
+    let metadata = &value["metadata"];
+    let mut scale = json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": { "name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"], "creationTimestamp": metadata["creationTimestamp"] },
+        "spec": { "replicas": number(&spec) },
+        "status": { "replicas": number(&status) },
+    });
+    if !selector.is_empty() {
+        scale["status"]["selector"] = selector.into();
+    }
+    scale
+}

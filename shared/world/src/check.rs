@@ -1,0 +1,254 @@
+//! The invariants, checked over what happened: the first that was broken is reported with the lines that led to it.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{
+    api::{objects::Objects, store::ResourceKey},
+    clock::Clock,
+    fleet::{Fleet, Machine},
+    history::{Exchange, History},
+};
+
+/// The label (AKS) or tag (Scaleway, as `name=value`) by which an instance names the claim it was made for.
+pub const CLAIM_KEY: &str = "pilotlight.dev/claim-uid";
+
+/// How long an instance may outlive its claim.
+const LEAK_TIME: SignedDuration = SignedDuration::from_secs(60);
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The number of the invariant in ARCHITECTURE.md.
+    pub invariant: u8,
+    pub what: String,
+    /// The requests that led to it, oldest first.
+    pub lines: Vec<String>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invariant {}: {}", self.invariant, self.what)?;
+        self.lines.iter().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}
+
+/// An instance of a cloud, over its whole life.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instance {
+    pub cloud: &'static str,
+    pub name: String,
+    /// The UID of the claim it was made for; absent for what is not ours.
+    pub claim: Option<String>,
+    pub from: Timestamp,
+    pub until: Option<Timestamp>,
+}
+
+/// Invariant 1: at most one live instance a claim, at any time.
+pub fn one_instance_a_claim(instances: &[Instance]) -> Result<(), (String, String)> {
+    let mut by_claim: BTreeMap<&str, Vec<&Instance>> = BTreeMap::new();
+    for instance in instances {
+        if let Some(claim) = &instance.claim {
+            by_claim.entry(claim).or_default().push(instance);
+        }
+    }
+    for (claim, mut lives) in by_claim {
+        lives.sort_by_key(|instance| instance.from);
+        for pair in lives.windows(2) {
+            if let [first, second] = pair
+                && first.until.is_none_or(|until| until > second.from)
+            {
+                let what = format!(
+                    "claim {claim} has two instances at once: {} {} and {} {}, from {}",
+                    first.cloud, first.name, second.cloud, second.name, second.from
+                );
+                return Err((what, second.name.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Invariant 3: what lives has a claim, or had one until a moment ago.
+pub fn nothing_left_behind(
+    instances: &[Instance],
+    claims: &BTreeMap<String, Option<Timestamp>>,
+    now: Timestamp,
+    grace: SignedDuration,
+) -> Result<(), (String, String)> {
+    for instance in instances.iter().filter(|instance| instance.until.is_none()) {
+        let Some(claim) = &instance.claim else { continue };
+        let since = match claims.get(claim) {
+            Some(None) => continue,
+            Some(Some(gone)) => *gone,
+            None => instance.from,
+        };
+        if now.duration_since(since.max(instance.from)) > LEAK_TIME + grace {
+            let what = format!(
+                "{} {} lives at {now}, but its claim {claim} is gone since {since}",
+                instance.cloud, instance.name
+            );
+            return Err((what, instance.name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Stands between clouds and cluster and notes work that a machine took with it (invariant 2).
+#[derive(Clone)]
+pub struct Watchman {
+    inner: Arc<dyn Fleet>,
+    objects: Objects,
+    clock: Clock,
+    history: History,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    violations: Vec<Violation>,
+    /// Nodes whose loss was injected: what they take with them is not our fault.
+    expected: Vec<String>,
+    gone_claims: BTreeMap<String, Timestamp>,
+}
+
+impl Watchman {
+    pub fn new(inner: Arc<dyn Fleet>, objects: Objects, clock: Clock, history: History) -> Self {
+        Watchman { inner, objects, clock, history, seen: Arc::default() }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next loss of this node is the test's doing.
+    pub fn expect_loss(&self, node: &str) {
+        self.seen().expected.push(node.to_owned());
+    }
+
+    /// Claims that were deleted, and when that was seen.
+    pub fn gone_claims(&self) -> BTreeMap<String, Option<Timestamp>> {
+        self.seen().gone_claims.iter().map(|(uid, at)| (uid.clone(), Some(*at))).collect()
+    }
+
+    /// Notes when claims go, for as long as the world runs.
+    pub async fn follow_claims(self) {
+        let resource: ResourceKey = ("karpenter.sh".into(), "nodeclaims".into());
+        let (mut news, mut revision) = (self.objects.store.subscribe(), self.objects.store.revision());
+        while news.changed().await.is_ok() {
+            // Compacted away only if thousands of claims change in one instant; then the rest is still seen.
+            let Ok((changes, seen)) = self.objects.store.read_log(&resource, revision) else {
+                revision = self.objects.store.revision();
+                continue;
+            };
+            revision = seen;
+            let now = self.clock.now();
+            for change in changes.iter().filter(|change| change.deleted) {
+                let uid = change.after.value["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                self.seen().gone_claims.insert(uid, now);
+            }
+        }
+    }
+
+    pub fn first_violation(&self) -> Option<Violation> {
+        self.seen().violations.first().cloned()
+    }
+}
+
+impl Fleet for Watchman {
+    fn join(&self, machine: Machine) {
+        self.inner.join(machine);
+    }
+
+    fn leave(&self, node: &str, deleted: bool) {
+        let expected = {
+            let mut seen = self.seen();
+            let position = seen.expected.iter().position(|one| one == node);
+            position.map(|position| seen.expected.remove(position)).is_some()
+        };
+        let pods: ResourceKey = ("".into(), "pods".into());
+        let killed = self
+            .objects
+            .list(&pods)
+            .into_iter()
+            .find(|pod| pod.value["spec"]["nodeName"] == node && is_work(&pod.value));
+        if let Some(pod) = killed.filter(|_| !expected) {
+            let metadata = &pod.value["metadata"];
+            let (namespace, name) = (metadata["namespace"].as_str(), metadata["name"].as_str());
+            let what = format!(
+                "node {node} went at {} with pod {}/{} on it, which had not been evicted",
+                self.clock.now(),
+                namespace.unwrap_or_default(),
+                name.unwrap_or_default()
+            );
+            let lines = lines_about(&self.history.exchanges(), node);
+            self.seen().violations.push(Violation { invariant: 2, what, lines });
+        }
+        self.inner.leave(node, deleted);
+    }
+}
+
+/// A pod that is lost work: not of a DaemonSet, not a mirror, not over, not being deleted.
+fn is_work(pod: &Value) -> bool {
+    let metadata = &pod["metadata"];
+    let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let daemon = owners.iter().any(|owner| owner["kind"] == "DaemonSet" && owner["controller"] == true);
+    let mirror = metadata["annotations"].get("kubernetes.io/config.mirror").is_some();
+    let over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    !(daemon || mirror || over || metadata["deletionTimestamp"].is_string())
+}
+
+/// The last requests that name something, as a person reads them.
+pub fn lines_about(exchanges: &[Exchange], name: &str) -> Vec<String> {
+    let about = |exchange: &&Exchange| exchange.path.contains(name) || exchange.request.to_string().contains(name);
+    let mut lines: Vec<String> = exchanges.iter().rev().filter(about).take(12).map(line).collect();
+    lines.reverse();
+    lines
+}
+
+fn line(exchange: &Exchange) -> String {
+    let status = exchange.status.map_or("no answer".to_owned(), |status| status.to_string());
+    let fault = exchange.fault.as_ref().map_or(String::new(), |fault| format!(" [{fault}]"));
+    let Exchange { at, to, user, method, path, .. } = exchange;
+    format!("{at} {user} {method} {}{path} -> {status}{fault}", to.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::BEGINNING;
+
+    fn instance(name: &str, claim: &str, from: i64, until: Option<i64>) -> Instance {
+        let at = |seconds: i64| BEGINNING + SignedDuration::from_secs(seconds);
+        Instance {
+            cloud: "aks",
+            name: name.to_owned(),
+            claim: Some(claim.to_owned()),
+            from: at(from),
+            until: until.map(at),
+        }
+    }
+
+    #[test]
+    fn two_lives_that_touch_are_fine_and_two_that_overlap_are_not() {
+        assert!(one_instance_a_claim(&[instance("a", "u", 0, Some(10)), instance("b", "u", 10, None)]).is_ok());
+        assert!(one_instance_a_claim(&[instance("a", "u", 0, Some(11)), instance("b", "u", 10, None)]).is_err());
+        assert!(one_instance_a_claim(&[instance("a", "u", 0, None), instance("b", "v", 0, None)]).is_ok());
+    }
+
+    #[test]
+    fn an_instance_may_outlive_its_claim_for_a_minute() {
+        let at = |seconds: i64| BEGINNING + SignedDuration::from_secs(seconds);
+        let claims = BTreeMap::from([("u".to_owned(), Some(at(100)))]);
+        let left = |now| nothing_left_behind(&[instance("a", "u", 0, None)], &claims, at(now), SignedDuration::ZERO);
+        assert!(left(160).is_ok());
+        assert!(left(161).is_err());
+        let alive = BTreeMap::from([("u".to_owned(), None)]);
+        assert!(nothing_left_behind(&[instance("a", "u", 0, None)], &alive, at(9999), SignedDuration::ZERO).is_ok());
+    }
+}

@@ -1,0 +1,125 @@
+//! What the admission plugins of a default server add on creation: tolerations, priority, service account name,
+//! protection finalizers, the default storage class, and the taint of a node not yet ready.
+//!
+//! Left out: the service account's token volume, LimitRanger, ResourceQuota, webhooks.
+
+use crate::resources::look::{at, default_text, has, items, object_at, text};
+use serde_json::{Value, json};
+
+/// Why a pod is refused for its priority, with the server's words after `pods "x" is forbidden: `.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PriorityError {
+    NoSuchClass(String),
+    GivenByHand { given: i64, computed: i64 },
+}
+
+impl std::fmt::Display for PriorityError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PriorityError::NoSuchClass(name) => write!(formatter, "no PriorityClass with name {name} was found"),
+            PriorityError::GivenByHand { given, computed } => write!(
+                formatter,
+                "the integer value of priority ({given}) must not be provided in pod spec; priority admission \
+                 controller computed {computed} from the given PriorityClass name"
+            ),
+        }
+    }
+}
+
+/// Priority, tolerations and service account of a new pod. `classes` are all PriorityClass objects there are.
+pub fn admit_pod(pod: &mut Value, classes: &[Value]) -> Result<(), PriorityError> {
+    let wanted = text(pod, &["spec", "priorityClassName"]).to_owned();
+    let (class_name, value, preemption) = priority_of(&wanted, classes)?;
+    let spec = object_at(pod, "spec");
+    if let Some(given) = at(spec, &["priority"]).as_i64().filter(|given| *given != value) {
+        return Err(PriorityError::GivenByHand { given, computed: value });
+    }
+    spec["priority"] = json!(value);
+    if !class_name.is_empty() {
+        spec["priorityClassName"] = json!(class_name);
+    }
+    if !has(spec, &["preemptionPolicy"]) {
+        spec["preemptionPolicy"] = json!(preemption);
+    }
+    default_text(spec, "serviceAccountName", "default");
+    spec["serviceAccount"] = at(spec, &["serviceAccountName"]).clone();
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        add_toleration(spec, key);
+    }
+    Ok(())
+}
+
+fn priority_of(wanted: &str, classes: &[Value]) -> Result<(String, i64, String), PriorityError> {
+    let built_in = match wanted {
+        "system-cluster-critical" => Some(2_000_000_000),
+        "system-node-critical" => Some(2_000_001_000),
+        _ => None,
+    };
+    if let Some(value) = built_in {
+        return Ok((wanted.to_owned(), value, "PreemptLowerPriority".to_owned()));
+    }
+    let found = if wanted.is_empty() {
+        // Of several defaults the least wins, so that no new default lifts old pods.
+        let defaults = classes.iter().filter(|class| at(class, &["globalDefault"]) == true);
+        defaults.min_by_key(|class| at(class, &["value"]).as_i64().unwrap_or_default())
+    } else {
+        classes.iter().find(|class| text(class, &["metadata", "name"]) == wanted)
+    };
+    match found {
+        Some(class) => {
+            let preemption = match text(class, &["preemptionPolicy"]) {
+                "" => "PreemptLowerPriority",
+                given => given,
+            };
+            let name = text(class, &["metadata", "name"]).to_owned();
+            Ok((name, at(class, &["value"]).as_i64().unwrap_or_default(), preemption.to_owned()))
+        }
+        None if wanted.is_empty() => Ok((String::new(), 0, "PreemptLowerPriority".to_owned())),
+        None => Err(PriorityError::NoSuchClass(wanted.to_owned())),
+    }
+}
+
+fn add_toleration(spec: &mut Value, key: &str) {
+    let tolerated = items(spec, &["tolerations"]).iter().any(|one| {
+        let same_key = text(one, &["key"]) == key || text(one, &["key"]).is_empty();
+        same_key && matches!(text(one, &["effect"]), "NoExecute" | "")
+    });
+    if !tolerated {
+        let mut tolerations = items(spec, &["tolerations"]).to_vec();
+        tolerations.push(json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}));
+        spec["tolerations"] = Value::Array(tolerations);
+    }
+}
+
+/// What is added to a new object of any other kind. `default_storage_class` is the name of the default StorageClass.
+pub fn admit_on_create(kind: &str, object: &mut Value, default_storage_class: Option<&str>) {
+    match kind {
+        "PersistentVolume" => add_finalizer(object, "kubernetes.io/pv-protection"),
+        "PersistentVolumeClaim" => {
+            add_finalizer(object, "kubernetes.io/pvc-protection");
+            if let Some(class) = default_storage_class
+                && !has(object, &["spec", "storageClassName"])
+            {
+                object_at(object, "spec")["storageClassName"] = json!(class);
+            }
+        }
+        "Node" => {
+            let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+            let mut taints = items(object, &["spec", "taints"]).to_vec();
+            let there = taints.iter().any(|one| one["key"] == taint["key"] && one["effect"] == taint["effect"]);
+            if !there {
+                taints.push(taint);
+                object_at(object, "spec")["taints"] = Value::Array(taints);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn add_finalizer(object: &mut Value, finalizer: &str) {
+    let mut finalizers = items(object, &["metadata", "finalizers"]).to_vec();
+    if !finalizers.iter().any(|one| one == finalizer) {
+        finalizers.push(json!(finalizer));
+        object_at(object, "metadata")["finalizers"] = Value::Array(finalizers);
+    }
+}

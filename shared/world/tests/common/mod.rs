@@ -1,0 +1,96 @@
+//! What the tests of the world share: a machine to join, and a world that kubectl can be pointed at.
+
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::{collections::BTreeMap, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use world::{
+    World, WorldOptions,
+    fleet::Machine,
+    kubeconfig,
+    serve::{Certificates, Listening},
+};
+
+pub fn machine(node: &str) -> Machine {
+    let capacity = [("cpu", "8"), ("memory", "32Gi"), ("ephemeral-storage", "100Gi"), ("pods", "110")];
+    Machine {
+        node: node.to_owned(),
+        provider_id: format!("world://{node}"),
+        labels: BTreeMap::from([("kubernetes.io/hostname".to_owned(), node.to_owned())]),
+        annotations: BTreeMap::new(),
+        taints: Vec::new(),
+        capacity: capacity.iter().map(|(name, amount)| ((*name).to_owned(), (*amount).to_owned())).collect(),
+        accelerator: None,
+        accelerator_after: None,
+        boot_id: format!("boot-{node}"),
+    }
+}
+
+/// A world on loopback, twenty times as fast as ours, and the way to it for kubectl.
+pub struct Tour {
+    pub world: World,
+    folder: TempDir,
+    kubeconfig: PathBuf,
+}
+
+impl Tour {
+    /// `None`, with a printed reason, where there is no kubectl.
+    pub async fn start() -> Option<Self> {
+        let version = Command::new("kubectl").args(["version", "--client"]).output().await;
+        let Ok(version) = version else {
+            println!("SKIPPED: there is no kubectl on this machine; install the Debian package kubernetes-client");
+            return None;
+        };
+        println!("{}", String::from_utf8_lossy(&version.stdout));
+        let world = World::start(WorldOptions { speed: 20.0, ..WorldOptions::default() });
+        let certificates = Arc::new(Certificates::new().unwrap());
+        let listening = Listening::bind(0).await.unwrap();
+        let address = listening.address().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, kubeconfig::write(&format!("https://{address}"), &certificates.authority, "admin"))
+            .unwrap();
+        tokio::spawn(listening.serve(world.kubernetes(), Some(certificates)));
+        Some(Tour { world, folder, kubeconfig })
+    }
+
+    async fn run(&self, line: &str, input: &str) -> (bool, String) {
+        let mut command = Command::new("kubectl");
+        command.args(line.split(' ')).arg("--kubeconfig").arg(&self.kubeconfig);
+        command.arg("--cache-dir").arg(self.folder.path().join("cache"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).await.unwrap();
+        drop(stdin);
+        let output = tokio::time::timeout(Duration::from_secs(60), child.wait_with_output()).await;
+        let output = output.unwrap_or_else(|_| panic!("kubectl {line} did not end")).unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.success(), said)
+    }
+
+    /// It works, and these words are in what it says.
+    pub async fn says(&self, line: &str, words: &[&str]) -> String {
+        self.feeds(line, "", words).await
+    }
+
+    pub async fn feeds(&self, line: &str, input: &str, words: &[&str]) -> String {
+        let (worked, said) = self.run(line, input).await;
+        // `-w` ends by its time-out, which kubectl calls a failure.
+        assert!(worked || line.contains("--request-timeout"), "kubectl {line}\n{said}");
+        for word in words {
+            assert!(said.contains(word), "kubectl {line}\n{word:?} is not in\n{said}");
+        }
+        said
+    }
+
+    pub async fn fails(&self, line: &str, input: &str, words: &[&str]) {
+        let (worked, said) = self.run(line, input).await;
+        assert!(!worked, "kubectl {line} should fail\n{said}");
+        for word in words {
+            assert!(said.contains(word), "kubectl {line}\n{word:?} is not in\n{said}");
+        }
+    }
+}
