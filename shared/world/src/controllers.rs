@@ -34,6 +34,7 @@ mod volumes;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
@@ -46,10 +47,14 @@ use crate::{
     fleet::{Fleet, Machine},
 };
 use context::Context;
-pub use eviction::{Eviction, ask as allowed_to_evict};
+pub use eviction::Eviction;
 pub use options::{Admission, ControllersOptions};
 use timers::Alarm;
 use view::Noticed;
+
+/// So many rounds in one instant are a quarrel, not work; then this much time passes.
+const MOST_ROUNDS: u32 = 2000;
+const BREATH: Duration = Duration::from_millis(100);
 
 /// The running controllers. They stop when this is dropped.
 #[derive(Debug)]
@@ -153,7 +158,14 @@ impl Loop {
 
     async fn run(mut self, mut revisions: watch::Receiver<u64>, mut words: mpsc::UnboundedReceiver<Word>) {
         self.kubelet.start(&mut self.context);
+        let (mut moment, mut rounds) = (self.context.now(), 0_u32);
         loop {
+            // Controllers that undo each other's work would hold time still for ever; in a real cluster it goes on.
+            rounds = if self.context.now() == moment { rounds + 1 } else { 0 };
+            moment = self.context.now();
+            if rounds > MOST_ROUNDS {
+                self.context.clock.sleep(BREATH).await;
+            }
             revisions.borrow_and_update();
             while let Ok(word) = words.try_recv() {
                 self.kubelet.hear(&mut self.context, word);

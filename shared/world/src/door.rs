@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, header::RETRY_AFTER};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::{future::Future, io, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
@@ -12,6 +13,9 @@ use crate::{
     faults::{Faults, Mishap, Seen, status},
     history::{Audit, Exchange, History, Place},
 };
+
+/// A list of thousands of objects says less than its hash, and costs more than the rest of the run.
+const LARGEST_SHOWN: usize = 1024 * 1024;
 
 /// Answers requests: the API server, or a cloud.
 pub trait Respond: Send + Sync + 'static {
@@ -193,10 +197,14 @@ impl<R: Respond> Door<R> {
     }
 }
 
-/// A body as a person reads it: JSON, text, or its size.
+/// A body as a person reads it: JSON, text, or its size. What nobody would read is told by its hash.
 fn readable(body: &Bytes) -> Value {
     if body.is_empty() {
         return Value::Null;
+    }
+    if body.len() > LARGEST_SHOWN {
+        let digest: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+        return json!({ "bytes": body.len(), "sha256": digest });
     }
     let text = || std::str::from_utf8(body).map(Value::from).unwrap_or_else(|_| json!(format!("{} bytes", body.len())));
     serde_json::from_slice(body).unwrap_or_else(|_| text())

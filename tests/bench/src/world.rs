@@ -62,14 +62,31 @@ async fn large_cluster() -> Result<Vec<Measurement>> {
     let started = Instant::now();
     let list = ask(&world, "GET", PODS_PATH, Value::Null).await?;
     let listed = started.elapsed();
+    let started = Instant::now();
+    watched(&world).await?;
+    let watched = started.elapsed();
     let per_second = |count: usize, time: Duration| count as f64 / time.as_secs_f64();
     Ok(vec![
         Measurement::new("world.nodes_joined_per_second.1000", per_second(NODES, joined), "1/s"),
         Measurement::new("world.create_requests_per_second.10000", per_second(PODS, created), "1/s"),
         Measurement::new("world.pods_scheduled_per_second.10000x1000", per_second(PODS, scheduled), "1/s"),
         Measurement::new("world.list_ms.10000", listed.as_secs_f64() * 1000.0, "ms"),
+        Measurement::new("world.watch_events_per_second.10000", per_second(PODS, watched), "1/s"),
         Measurement::new("world.bytes_per_object.pod", list.len() as f64 / PODS as f64, "B"),
     ])
+}
+
+/// Reads a watch from the beginning until every pod has come.
+async fn watched(world: &World) -> Result<()> {
+    let path = format!("{PODS_PATH}?watch=true&resourceVersion=0");
+    let request = Request::builder().uri(path).body(Bytes::new())?;
+    let mut body = world.kubernetes().call(request).await?.into_body();
+    let mut events = 0;
+    while events < PODS {
+        let frame = body.frame().await.ok_or("the watch ended early")??;
+        events += frame.data_ref().map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count());
+    }
+    Ok(())
 }
 
 async fn quiet_hour() -> Result<Measurement> {

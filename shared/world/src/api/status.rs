@@ -115,6 +115,11 @@ impl Failure {
             "reason": self.reason,
             "code": self.code.as_u16(),
         });
+        if self.reason.is_empty()
+            && let Value::Object(object) = &mut status
+        {
+            object.remove("reason");
+        }
         if !self.details.is_null() {
             status["details"] = self.details.clone();
         }

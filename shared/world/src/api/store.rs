@@ -44,12 +44,14 @@ impl Stored {
     /// The same without kind and version, as it stands in a list of its kind.
     pub fn bare_json(&self) -> Bytes {
         let write = || {
-            let mut value = self.value.clone();
-            if let Value::Object(object) = &mut value {
-                object.remove("kind");
-                object.remove("apiVersion");
+            let fields = self.value.as_object().into_iter().flatten();
+            let mut text = String::from("{");
+            for (name, value) in fields.filter(|(name, _)| *name != "kind" && *name != "apiVersion") {
+                let comma = if text.len() > 1 { "," } else { "" };
+                text.push_str(&format!("{comma}{}:{value}", Value::from(name.as_str())));
             }
-            Bytes::from(value.to_string())
+            text.push('}');
+            Bytes::from(text)
         };
         self.bare.get_or_init(write).clone()
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     body::WorldBody,
-    controllers::{Eviction, allowed_to_evict},
+    controllers::eviction,
     resources::kinds::{Resource, Subresource},
     resources::look,
 };
@@ -82,8 +82,8 @@ impl ApiServer {
             let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
             return Err(Failure::conflict(call.about(), &why));
         }
-        let eviction = allowed_to_evict(&self.objects, &pod.value, dry_run)?;
-        if eviction == Eviction::Charged && !dry_run {
+        eviction::ask(&self.objects, &pod.value, dry_run)?;
+        if !dry_run {
             let now = self.objects.now();
             self.objects.update(&call.key, call.namespace(), call.name(), false, |pod| {
                 edit::set_condition(&mut pod["status"], json!({ "type": "DisruptionTarget", "status": "True",

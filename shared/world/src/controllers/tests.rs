@@ -4,6 +4,7 @@
 mod collection;
 mod disruption;
 mod nodes;
+mod rules;
 mod scale;
 mod scheduling;
 mod volumes;

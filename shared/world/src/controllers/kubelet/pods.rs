@@ -45,6 +45,9 @@ struct Run {
     uid: String,
     node: String,
     asks: Amounts,
+    /// Resource and message, for a pod that will not be run. It is said after a while: were it said at once, a
+    /// controller that replaces the pod would never let time pass.
+    refusal: Option<(String, String)>,
     /// Only the timer of this turn counts; older ones are void.
     turn: u64,
     step: Step,
@@ -100,19 +103,29 @@ impl Pods {
         let node = fields::node_of(pod).unwrap_or_default().to_owned();
         let asks = admission::asks(pod);
         let used = self.used.entry(node.clone()).or_default();
-        if let Some((resource, message)) = admission::does_not_fit(context, &node, used, &asks) {
-            let reason = format!("OutOf{resource}");
-            admission::refuse(context, key, &reason, &message);
-            return;
-        }
+        let refusal = admission::does_not_fit(context, &node, used, &asks);
+        let asks = if refusal.is_some() { Amounts::new() } else { asks };
         quantity::add(used, &asks);
         self.count += 1;
         let address =
             format!("10.{}.{}.{}", 200 + self.count / 62_500 % 50, self.count / 250 % 250, 2 + self.count % 250);
         let (uid, grace) = (fields::uid(pod).to_owned(), i64::MAX);
-        let run = Run { uid, node, asks, turn: 0, step: Step::Starting, restarts: 0, last_code: None, address, grace };
+        let run = Run {
+            refusal,
+            uid,
+            node,
+            asks,
+            turn: 0,
+            step: Step::Starting,
+            restarts: 0,
+            last_code: None,
+            address,
+            grace,
+        };
         self.runs.insert(key.clone(), run);
-        self.write(context, machine, key, State::Waiting("ContainerCreating"));
+        if self.runs.get(key).is_some_and(|run| run.refusal.is_none()) {
+            self.write(context, machine, key, State::Waiting("ContainerCreating"));
+        }
         let wait = seconds(pod, "pull-seconds")
             .unwrap_or_else(|| self.chance.between(context.options.pod_start.0, context.options.pod_start.1));
         self.go_on(context, key, Step::Starting, wait);
@@ -172,6 +185,11 @@ impl Pods {
             return;
         };
         let Some(machine) = alive(machines, &stored.value) else { return };
+        if let Some((resource, message)) = self.runs.get_mut(key).and_then(|run| run.refusal.take()) {
+            self.forget(key);
+            admission::refuse(context, key, &format!("OutOf{resource}"), &message);
+            return;
+        }
         match step {
             Step::Starting | Step::Restarting => self.run(context, machine, key, &stored),
             Step::Running => self.end(context, machine, key, &stored.value),

@@ -130,8 +130,15 @@ async fn a_machine_that_is_gone_takes_its_node_and_then_its_pods() {
     world.create(Kind::Pod, tolerating("web", 3000));
     world.wait(5).await;
     world.machines.leave("one", true);
-    world.wait(60).await;
-    assert!(world.find(Kind::Node, "one").is_none());
+    while world.find(Kind::Node, "one").is_some() {
+        world.wait(1).await;
+    }
+    world.create(Kind::Pod, {
+        let mut late = tolerating("late", 3000);
+        late["spec"]["nodeName"] = "one".into();
+        late
+    });
+    world.wait(35).await;
     assert!(world.objects.get(&Kind::Lease.resource(), "kube-node-lease", "one").is_none());
     assert!(world.find(Kind::Pod, "web").is_some());
     world.wait(60).await;
@@ -200,7 +207,62 @@ async fn a_pod_bound_where_the_resource_is_missing_is_refused() {
     forced["spec"]["nodeName"] = "one".into();
     forced["spec"]["containers"][0]["resources"]["limits"] = json!({ "nvidia.com/gpu": 1 });
     world.create(Kind::Pod, forced);
-    world.wait(1).await;
+    world.wait(5).await;
     let status = world.get(Kind::Pod, "forced")["status"].clone();
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Failed"), &json!("OutOfnvidia.com/gpu")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_living_kubelet_puts_right_what_others_wrote() {
+    let world = World::new();
+    world.nodes([machine("one")]).await;
+    world.patch(Kind::Node, "one", |node| {
+        let conditions = node["status"]["conditions"].as_array_mut().unwrap();
+        conditions.iter_mut().filter(|one| one["type"] == "Ready").for_each(|one| one["status"] = "False".into());
+    });
+    world.objects.delete(&Kind::Lease.resource(), "kube-node-lease", "one", &Deletion::default()).unwrap();
+    world.wait(1).await;
+    assert!(!taints(&world, "one").is_empty());
+    world.wait(11).await;
+    assert_eq!(world.condition(Kind::Node, "one", "Ready")["status"], "True");
+    assert!(taints(&world, "one").is_empty());
+    assert!(world.objects.get(&Kind::Lease.resource(), "kube-node-lease", "one").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_made_by_hand_is_never_heard_of() {
+    let world = World::new();
+    world.create(Kind::Node, json!({ "metadata": { "name": "ghost" } }));
+    world.wait(45).await;
+    let ready = world.condition(Kind::Node, "ghost", "Ready");
+    assert_eq!((&ready["status"], &ready["reason"]), (&json!("Unknown"), &json!("NodeStatusNeverUpdated")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn out_of_service_frees_pods_that_nobody_can_stop() {
+    let world = World::new();
+    world.nodes([machine("one")]).await;
+    world.create(Kind::Pod, tolerating("web", 10));
+    world.wait(5).await;
+    world.machines.leave("one", false);
+    world.wait(120).await;
+    assert!(world.get(Kind::Pod, "web")["metadata"]["deletionTimestamp"].is_string());
+    world.patch(Kind::Node, "one", |node| {
+        let taint =
+            json!({ "key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute" });
+        node["spec"]["taints"].as_array_mut().unwrap().push(taint);
+    });
+    world.wait(1).await;
+    assert!(world.find(Kind::Pod, "web").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_pods_that_are_replaced_do_not_stop_time() {
+    let world = World::new();
+    world.nodes([machine("one")]).await;
+    let mut stuck = workload("stuck", 1, "100");
+    stuck["spec"]["template"]["spec"]["nodeName"] = "one".into();
+    world.create(Kind::ReplicaSet, stuck);
+    world.wait(60).await;
+    assert!(world.all(Kind::Pod).len() > 5);
 }

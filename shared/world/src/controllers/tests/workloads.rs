@@ -160,3 +160,53 @@ async fn a_job_gives_up_after_its_backoff_limit() {
     assert_eq!(world.condition(Kind::Job, "bad", "Failed")["reason"], "BackoffLimitExceeded");
     assert_eq!(world.get(Kind::Job, "bad")["status"]["failed"], 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_indexed_job_does_every_index_once() {
+    let world = World::new();
+    world.nodes([machine("one")]).await;
+    let mut work = job("work", 4, 3, "0");
+    work["spec"]["completionMode"] = "Indexed".into();
+    world.create(Kind::Job, work);
+    world.wait(60).await;
+    assert_eq!(world.get(Kind::Job, "work")["status"]["completedIndexes"], "0-3");
+    assert_eq!(world.condition(Kind::Job, "work", "Complete")["status"], "True");
+    assert_eq!(world.all(Kind::Pod).len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspended_job_waits_and_a_late_one_fails() {
+    let world = World::new();
+    world.nodes([machine("one")]).await;
+    let mut work = job("work", 1, 1, "0");
+    work["spec"]["suspend"] = true.into();
+    work["spec"]["activeDeadlineSeconds"] = 5.into();
+    world.create(Kind::Job, work);
+    world.wait(30).await;
+    assert!(world.all(Kind::Pod).is_empty());
+    assert_eq!(world.condition(Kind::Job, "work", "Suspended")["status"], "True");
+    world.patch(Kind::Job, "work", |job| job["spec"]["suspend"] = false.into());
+    world.wait(10).await;
+    assert_eq!(world.condition(Kind::Job, "work", "Failed")["reason"], "DeadlineExceeded");
+    assert!(pods_of(&world, "work").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_template_comes_back_as_a_new_revision_of_the_old_set() {
+    let world = World::new();
+    world.nodes([machine("one")]).await;
+    world.create(Kind::Deployment, workload("web", 2, "100m"));
+    world.wait(10).await;
+    let first = world.all(Kind::ReplicaSet)[0]["metadata"]["name"].clone();
+    for image in ["new", "pause"] {
+        world.patch(Kind::Deployment, "web", |web| {
+            web["spec"]["template"]["spec"]["containers"][0]["image"] = image.into()
+        });
+        world.wait(30).await;
+    }
+    let sets = world.all(Kind::ReplicaSet);
+    assert_eq!(sets.len(), 2);
+    let active: Vec<&Value> = sets.iter().filter(|set| set["spec"]["replicas"] == 2).collect();
+    assert_eq!(active[0]["metadata"]["name"], first);
+    assert_eq!(world.get(Kind::Deployment, "web")["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "3");
+}
