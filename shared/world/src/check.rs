@@ -12,7 +12,7 @@ use crate::{
     api::{objects::Objects, store::ResourceKey},
     clock::Clock,
     fleet::{Fleet, Machine},
-    history::{Exchange, History},
+    history::{Exchange, History, Place},
 };
 
 /// The label (AKS) or tag (Scaleway, as `name=value`) by which an instance names the claim it was made for.
@@ -97,6 +97,22 @@ pub fn nothing_left_behind(
         }
     }
     Ok(())
+}
+
+/// Invariant 5: once the world stands still, nobody writes and nobody calls a cloud to change something.
+pub fn first_write_since(exchanges: &[Exchange], since: Timestamp) -> Option<&Exchange> {
+    let writes = |exchange: &&Exchange| !["GET", "HEAD", "OPTIONS"].contains(&exchange.method.as_str());
+    // Asking for a token changes nothing.
+    let token = |exchange: &&Exchange| exchange.path.ends_with("/token");
+    exchanges.iter().find(|exchange| exchange.at >= since && writes(exchange) && !token(exchange))
+}
+
+/// Invariant 7: a secret is sent only where it belongs, in a Secret. Gives back where else it was said.
+pub fn first_line_with<'a>(exchanges: &'a [Exchange], secret: &str) -> Option<&'a Exchange> {
+    let to_cluster = |exchange: &&Exchange| exchange.to == Place::Kubernetes;
+    let belongs = |exchange: &&Exchange| exchange.audit.as_ref().is_some_and(|audit| audit.resource == "secrets");
+    let says = |exchange: &&Exchange| exchange.request.to_string().contains(secret) || exchange.query.contains(secret);
+    exchanges.iter().find(|exchange| to_cluster(exchange) && !belongs(exchange) && says(exchange))
 }
 
 /// Stands between clouds and cluster and notes work that a machine took with it (invariant 2).
@@ -239,6 +255,44 @@ mod tests {
         assert!(one_instance_a_claim(&[instance("a", "u", 0, Some(10)), instance("b", "u", 10, None)]).is_ok());
         assert!(one_instance_a_claim(&[instance("a", "u", 0, Some(11)), instance("b", "u", 10, None)]).is_err());
         assert!(one_instance_a_claim(&[instance("a", "u", 0, None), instance("b", "v", 0, None)]).is_ok());
+    }
+
+    fn said(method: &str, resource: &str, text: &str) -> Exchange {
+        let audit = crate::history::Audit {
+            verb: "create",
+            group: String::new(),
+            resource: resource.to_owned(),
+            subresource: String::new(),
+            namespace: String::new(),
+        };
+        Exchange {
+            at: BEGINNING,
+            to: Place::Kubernetes,
+            user: "u".to_owned(),
+            method: method.to_owned(),
+            path: format!("/api/v1/{resource}"),
+            query: String::new(),
+            status: Some(200),
+            request: Value::from(text),
+            answer: Value::Null,
+            fault: None,
+            audit: Some(audit),
+        }
+    }
+
+    #[test]
+    fn a_quiet_world_is_only_read() {
+        let history = [said("GET", "pods", ""), said("PATCH", "nodes", "")];
+        assert_eq!(first_write_since(&history, BEGINNING).map(|one| one.method.as_str()), Some("PATCH"));
+        assert!(first_write_since(&history, BEGINNING + SignedDuration::from_secs(1)).is_none());
+        assert!(first_write_since(&history[..1], BEGINNING).is_none());
+    }
+
+    #[test]
+    fn a_secret_belongs_into_a_secret_and_nowhere_else() {
+        let history = [said("POST", "secrets", "token hush"), said("POST", "events", "joined with hush")];
+        assert_eq!(first_line_with(&history, "hush").map(|one| one.path.as_str()), Some("/api/v1/events"));
+        assert!(first_line_with(&history[..1], "hush").is_none());
     }
 
     #[test]

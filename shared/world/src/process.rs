@@ -180,11 +180,17 @@ fn service_account_token() -> String {
 }
 
 fn authority_file(env_file: &Path) -> PathBuf {
-    env_file.with_extension("ca.pem")
+    beside(env_file, "ca.pem")
 }
 
 fn federated_file(env_file: &Path) -> PathBuf {
-    env_file.with_extension("token")
+    beside(env_file, "token")
+}
+
+/// Absolute: whoever reads the lines may stand in another folder.
+fn beside(env_file: &Path, extension: &str) -> PathBuf {
+    let path = env_file.with_extension(extension);
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -17,7 +17,10 @@ use crate::{
     arm::{Arm, ArmOptions},
     body::WorldBody,
     chance::Chance,
-    check::{CLAIM_KEY, Instance, Violation, Watchman, lines_about, nothing_left_behind, one_instance_a_claim},
+    check::{
+        CLAIM_KEY, Instance, Violation, Watchman, first_line_with, first_write_since, lines_about, nothing_left_behind,
+        one_instance_a_claim,
+    },
     clock::Clock,
     controllers::{Controllers, ControllersOptions},
     door::{CrashHook, Door, Hall, Respond},
@@ -158,6 +161,31 @@ impl World {
         one_instance_a_claim(&instances).map_err(|broken| about(broken, 1))?;
         let claims = self.claims();
         nothing_left_behind(&instances, &claims, self.clock.now(), grace).map_err(|broken| about(broken, 3))
+    }
+
+    /// Whether nobody has changed anything since then (invariant 5).
+    pub fn check_quiet_since(&self, since: Timestamp) -> Result<(), Violation> {
+        let exchanges = self.history.exchanges();
+        match first_write_since(&exchanges, since) {
+            None => Ok(()),
+            Some(write) => {
+                let what = format!("{} still writes after {since}", write.user);
+                Err(Violation { invariant: 5, what, lines: lines_about(&exchanges, &write.path) })
+            }
+        }
+    }
+
+    /// Whether none of these secrets was written into the cluster outside of a Secret (invariant 7).
+    pub fn check_secrets(&self, secrets: &[&str]) -> Result<(), Violation> {
+        let exchanges = self.history.exchanges();
+        match secrets.iter().find_map(|secret| first_line_with(&exchanges, secret)) {
+            None => Ok(()),
+            // The line itself is left out: it holds the secret.
+            Some(said) => {
+                let what = format!("{} wrote a secret: {} {}", said.user, said.method, said.path);
+                Err(Violation { invariant: 7, what, lines: Vec::new() })
+            }
+        }
     }
 
     /// Every instance of every cloud, those that are gone included. A machine in a rack is there for ever, so it is none.
