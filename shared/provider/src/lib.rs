@@ -4,12 +4,30 @@
 //! "already so" returns, what success means, and who retries. A new provider follows docs/adding-a-provider.md and passes
 //! the contract suite.
 
+mod around;
+mod chance;
+#[cfg(feature = "testing")]
+pub mod contract;
+mod dressed;
 mod error;
+#[cfg(feature = "testing")]
+pub mod fake;
+mod limited;
+mod metered;
+mod timed;
+mod traced;
 
 use async_trait::async_trait;
 use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
 
+pub use around::{Around, Call, Operation, PerOperation, Wrapped};
+pub use chance::{Chance, SystemChance};
+pub use dressed::{Settings, dressed};
 pub use error::{ProviderError, Retry, Scope};
+pub use limited::{Limited, Limiter, Limits, Rate};
+pub use metered::{Metered, Metering};
+pub use timed::{TimeOuts, Timed};
+pub use traced::{Traced, Tracing};
 
 /// Reading: needs no right to change anything.
 #[async_trait]

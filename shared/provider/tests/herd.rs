@@ -1,0 +1,109 @@
+//! Many callers at once before a cloud that allows less than the limits do: nobody is forgotten, and little is asked twice.
+
+#![allow(clippy::unwrap_used)]
+
+use async_trait::async_trait;
+use core::time::Duration;
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use provider::contract::key;
+use provider::{Change, Look, Provider, ProviderError, Retry, Settings, dressed};
+use std::sync::{Arc, Mutex};
+use tokio::time::Instant;
+
+const CALLERS: u64 = 1000;
+
+/// Allows five calls a second and twenty at once; who asks more often is told to wait ten seconds.
+#[derive(Clone)]
+struct Narrow {
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    asked: u64,
+    tokens: f64,
+    at: Instant,
+}
+
+impl Narrow {
+    async fn answer<T>(&self, success: T) -> Result<T, ProviderError> {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let mut state = self.state.lock().unwrap();
+        state.asked += 1;
+        state.tokens = (state.tokens + state.at.elapsed().as_secs_f64() * 5.0).min(20.0);
+        state.at = Instant::now();
+        if state.tokens < 1.0 {
+            let retry_after = Some(Duration::from_secs(10));
+            return Err(ProviderError::Throttled { doing: "x".into(), retry_after });
+        }
+        state.tokens -= 1.0;
+        Ok(success)
+    }
+}
+
+#[async_trait]
+impl Look for Narrow {
+    async fn offerings(&self) -> Result<Vec<Offering>, ProviderError> {
+        self.answer(vec![]).await
+    }
+
+    async fn observe(&self, _: &InstanceKey) -> Result<Option<Instance>, ProviderError> {
+        self.answer(None).await
+    }
+
+    async fn owned(&self) -> Result<Vec<Owned>, ProviderError> {
+        self.answer(vec![]).await
+    }
+}
+
+#[async_trait]
+impl Change for Narrow {
+    async fn ensure(&self, _: &InstanceRequest, _: Option<&Progress>) -> Result<Ensured, ProviderError> {
+        self.answer(Ensured::InProgress { progress: Progress("p".into()), look_again_seconds: 1 }).await
+    }
+
+    async fn ensure_gone(&self, _: &InstanceKey, _: Option<&Progress>) -> Result<Gone, ProviderError> {
+        self.answer(Gone::Confirmed).await
+    }
+}
+
+impl Provider for Narrow {
+    fn name(&self) -> &'static str {
+        "narrow"
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_callers_under_throttling_cost_at_most_a_fifth_more_requests_than_callers() {
+    let state = Arc::new(Mutex::new(State { asked: 0, tokens: 20.0, at: Instant::now() }));
+    let narrow = Narrow { state: state.clone() };
+    let numbers = Mutex::new(0x9e37_79b9_7f4a_7c15_u64);
+    let chance = Arc::new(move || {
+        let mut number = numbers.lock().unwrap();
+        *number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *number >> 11
+    });
+    let dressed = dressed(narrow, Settings { chance, ..Settings::default() });
+    let began = Instant::now();
+    let callers: Vec<_> = (0..CALLERS)
+        .map(|number| {
+            let dressed = dressed.clone();
+            tokio::spawn(async move {
+                while let Err(error) = dressed.ensure_gone(&key(number), None).await {
+                    match error.retry() {
+                        Retry::SameAfter(wait) => tokio::time::sleep(wait).await,
+                        other => return Err(format!("{other:?} after {error}")),
+                    }
+                }
+                Ok(())
+            })
+        })
+        .collect();
+    for caller in callers {
+        assert_eq!(caller.await.unwrap(), Ok(()));
+    }
+    let asked = state.lock().unwrap().asked;
+    assert!(asked * 5 <= CALLERS * 6, "{asked} requests for {CALLERS} callers");
+    // The cloud itself needs 196 s for them.
+    assert!(began.elapsed() < Duration::from_secs(600), "it took {:?}", began.elapsed());
+    println!("{asked} requests in {:?}", began.elapsed());
+}
