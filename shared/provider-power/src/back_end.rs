@@ -1,0 +1,107 @@
+//! A machine's back end: what state is shown, and the three commands.
+
+use crate::{
+    call::{Caller, doing},
+    machine::{BackEnd, Machine, StatusReader, Template},
+    redfish::{self, Actions},
+    request::Occasion,
+    step::{Command, PowerState},
+};
+use jiff::Timestamp;
+use model::Uid;
+use provider::ProviderError;
+use serde_json::Value;
+
+/// What a look at the back end gave.
+pub(crate) struct Reading {
+    pub power: PowerState,
+    pub has_soft_off: bool,
+    /// Redfish only: where commands go, as this very answer says.
+    pub actions: Option<Actions>,
+}
+
+/// A command, and the key under which a receiver knows it again.
+pub(crate) struct Order<'a> {
+    pub command: Command,
+    pub claim: &'a Uid,
+    pub request_id: &'a str,
+}
+
+pub(crate) async fn read(caller: &Caller<'_>, machine: &Machine, now: Timestamp) -> Result<Reading, ProviderError> {
+    let occasion = Occasion { machine, claim: "", action: "read the power of", request_id: None, now };
+    match &machine.back_end {
+        BackEnd::Templates(templates) => {
+            let has_soft_off = templates.soft_off.is_some();
+            let Some((template, reader)) = &templates.status else {
+                return Ok(Reading { power: PowerState::Unknown, has_soft_off, actions: None });
+            };
+            let answer = caller.call(template, &occasion).await?;
+            Ok(Reading { power: reader.read(answer.body()), has_soft_off, actions: None })
+        }
+        BackEnd::Redfish { system } => redfish::read(caller, system, &occasion).await,
+    }
+}
+
+pub(crate) async fn order(
+    caller: &Caller<'_>,
+    machine: &Machine,
+    reading: &Reading,
+    order: &Order<'_>,
+    now: Timestamp,
+) -> Result<(), ProviderError> {
+    let action = match order.command {
+        Command::On => "switch on",
+        Command::SoftOff => "shut down",
+        Command::Off => "switch off",
+    };
+    let occasion = Occasion { machine, claim: order.claim.as_str(), action, request_id: Some(order.request_id), now };
+    match &machine.back_end {
+        BackEnd::Templates(templates) => {
+            let template: &Template = match order.command {
+                Command::On => &templates.on,
+                Command::Off => &templates.off,
+                Command::SoftOff => templates.soft_off.as_ref().unwrap_or(&templates.off),
+            };
+            caller.call(template, &occasion).await.map(drop)
+        }
+        BackEnd::Redfish { system } => {
+            let Some(actions) = &reading.actions else {
+                return Err(doing(system, &occasion).unavailable("the system shows no reset action"));
+            };
+            redfish::order(caller, system, actions, order.command, &occasion).await
+        }
+    }
+}
+
+impl StatusReader {
+    pub fn read(&self, body: &[u8]) -> PowerState {
+        match self {
+            StatusReader::Pointer { at, on, off, turning_on, turning_off } => {
+                let body: Value = serde_json::from_slice(body).unwrap_or_default();
+                let text = match body.pointer(at) {
+                    Some(Value::String(text)) => text.clone(),
+                    Some(Value::Bool(value)) => value.to_string(),
+                    Some(Value::Number(number)) => number.to_string(),
+                    _ => return PowerState::Unknown,
+                };
+                let table = [
+                    (on, PowerState::On),
+                    (off, PowerState::Off),
+                    (turning_on, PowerState::TurningOn),
+                    (turning_off, PowerState::TurningOff),
+                ];
+                let is = |words: &[String]| words.iter().any(|word| word.eq_ignore_ascii_case(&text));
+                table.into_iter().find(|(words, _)| is(words)).map_or(PowerState::Unknown, |(_, state)| state)
+            }
+            StatusReader::Regex { on, off } => {
+                let text = String::from_utf8_lossy(body);
+                match (on.is_match(&text), off.is_match(&text)) {
+                    (true, false) => PowerState::On,
+                    (false, true) => PowerState::Off,
+                    // Both is as good as neither.
+                    _ => PowerState::Unknown,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Every fault at every request of a life: it still comes to exactly one server, and then to nothing.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Stage, lines, request, with_class};
+use jiff::SignedDuration;
+use model::InstanceRequest;
+use world::faults::{Fault, Matching, Mishap};
+
+/// Each fault of the world that a cloud's client can meet. Whether a read was done makes no difference to anybody.
+fn mishaps(method: &str) -> Vec<Mishap> {
+    let both: &[bool] = if method == "GET" { &[false] } else { &[true, false] };
+    let faults = |&done: &bool| {
+        let answer = |status| Mishap::Answer { status, done, retry_after: None };
+        [
+            Mishap::Crash { done },
+            Mishap::TimeOut { done },
+            Mishap::Reset { done },
+            answer(429),
+            answer(500),
+            answer(503),
+        ]
+    };
+    let mut all: Vec<Mishap> = both.iter().flat_map(faults).collect();
+    // Longer than the client waits, so it is done behind the client's back.
+    all.push(Mishap::Slow { milliseconds: 45_000 });
+    all
+}
+
+fn at_request(nth: u64, times: u64, then: Mishap) -> Fault {
+    let on = Matching { to: Some("scaleway".to_owned()), nth: Some(nth), times: Some(times), ..Matching::default() };
+    Fault { on, then }
+}
+
+/// Lives a whole life with one fault, and tells the methods of its requests.
+async fn live(request: &InstanceRequest, fault: Option<Fault>) -> Vec<String> {
+    let stage = Stage::plain();
+    let told = format!("{fault:?}");
+    if let Some(fault) = fault {
+        stage.world.faults.add(fault);
+    }
+    let instance = stage.drive(request).await.unwrap_or_else(|error| panic!("{told}: {error}"));
+    let present = stage.present();
+    let history = || lines(&stage.world.history.exchanges()).join("\n");
+    assert_eq!((present.servers.len(), present.servers[0].billed), (1, true), "{told}\n{}", history());
+    assert!(instance.provider_id.ends_with(&present.servers[0].id), "{told}");
+    assert!(present.volumes.iter().all(|volume| volume.server.is_some()), "{told}\n{}", history());
+    stage.drive_gone(&request.key).await.unwrap_or_else(|error| panic!("{told}: {error}"));
+    assert!(stage.present().is_empty(), "{told}: {:?}\n{}", stage.present(), history());
+    stage.world.check(SignedDuration::ZERO).unwrap_or_else(|violation| panic!("{told}: {violation}"));
+    stage.assert_no_secret_was_said();
+    stage.world.history.exchanges().into_iter().map(|exchange| exchange.method).collect()
+}
+
+async fn every_fault_at_every_request(request: InstanceRequest) {
+    let methods = live(&request, None).await;
+    assert!((20..80).contains(&methods.len()), "{}", methods.len());
+    for (nth, method) in (1..).zip(&methods) {
+        for mishap in mishaps(method) {
+            live(&request, Some(at_request(nth, 1, mishap))).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_server_survives_every_fault_at_every_request() {
+    every_fault_at_every_request(request("L4-1-24G", "fr-par-2")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_with_scratch_address_and_network_survives_every_fault_at_every_request() {
+    let network = "6f1c0d3e-5555-4222-8333-944444444444";
+    let class = [("scratch", "true"), ("public-ip", "flexible"), ("private-network", network)];
+    every_fault_at_every_request(with_class(request("L40S-1-48G", "fr-par-2"), &class)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_of_watches_and_a_429_with_a_date_change_nothing() {
+    let request = request("L4-1-24G", "fr-par-2");
+    for mishap in [
+        Mishap::Stale { revisions: 3 },
+        Mishap::DropWatch { milliseconds: 1 },
+        Mishap::DelayWatch { milliseconds: 1 },
+        Mishap::Slow { milliseconds: 20_000 },
+        Mishap::Answer { status: 429, done: false, retry_after: Some(7) },
+        Mishap::Answer { status: 504, done: true, retry_after: None },
+    ] {
+        for nth in [1, 5, 9] {
+            live(&request, Some(at_request(nth, 1, mishap.clone()))).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_that_is_away_for_a_while_at_any_moment_changes_nothing() {
+    let request = request("L4-1-24G", "fr-par-2");
+    for nth in (1..=30).step_by(2) {
+        for mishap in [Mishap::Reset { done: false }, Mishap::Answer { status: 503, done: true, retry_after: None }] {
+            live(&request, Some(at_request(nth, 5, mishap))).await;
+        }
+    }
+}
