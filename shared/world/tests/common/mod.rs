@@ -2,6 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
@@ -28,6 +29,9 @@ pub fn machine(node: &str) -> Machine {
     }
 }
 
+/// Older clients ask for documents that the world does not write.
+const OLDEST_MINOR: u32 = 29;
+
 /// A world on loopback, twenty times as fast as ours, and the way to it for kubectl.
 pub struct Tour {
     pub world: World,
@@ -36,14 +40,20 @@ pub struct Tour {
 }
 
 impl Tour {
-    /// `None`, with a printed reason, where there is no kubectl.
+    /// `None`, with a printed reason, where there is no kubectl that is new enough.
     pub async fn start() -> Option<Self> {
-        let version = Command::new("kubectl").args(["version", "--client"]).output().await;
-        let Ok(version) = version else {
-            println!("SKIPPED: there is no kubectl on this machine; install the Debian package kubernetes-client");
+        let asked = Command::new("kubectl").args(["version", "--client", "--output", "json"]).output().await;
+        let version: Value = asked.ok().and_then(|said| serde_json::from_slice(&said.stdout).ok()).unwrap_or_default();
+        let minor = version["clientVersion"]["minor"]
+            .as_str()
+            .and_then(|minor| minor.trim_end_matches('+').parse::<u32>().ok());
+        println!("kubectl: {}", version["clientVersion"]["gitVersion"]);
+        if minor.is_none_or(|minor| minor < OLDEST_MINOR) {
+            println!(
+                "SKIPPED: the tour needs kubectl 1.{OLDEST_MINOR} or newer (Debian's 1.20 reads OpenAPI only as protobuf)"
+            );
             return None;
-        };
-        println!("{}", String::from_utf8_lossy(&version.stdout));
+        }
         let world = World::start(WorldOptions { speed: 20.0, ..WorldOptions::default() });
         let certificates = Arc::new(Certificates::new().unwrap());
         let listening = Listening::bind(0).await.unwrap();
