@@ -2,27 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
 use bytes::Bytes;
-use http::Request;
-use http_body_util::BodyExt as _;
+use common::{ask, raw};
 use serde_json::{Value, json};
 use world::{World, WorldOptions};
-
-/// Sends one request and gives back status and body.
-async fn ask(world: &World, method: &str, path: &str, content_type: &str, body: Value) -> (u16, Value) {
-    let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-    raw(world, method, path, content_type, bytes).await
-}
-
-async fn raw(world: &World, method: &str, path: &str, content_type: &str, body: Bytes) -> (u16, Value) {
-    let request = Request::builder().method(method).uri(path).header("content-type", content_type);
-    let request = request.header("user-agent", "tester/1").body(body).unwrap();
-    let response = world.kubernetes().call(request).await.unwrap();
-    let status = response.status().as_u16();
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    let text = || Value::from(String::from_utf8_lossy(&bytes).into_owned());
-    (status, serde_json::from_slice(&bytes).unwrap_or_else(|_| text()))
-}
 
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";

@@ -109,6 +109,9 @@ async fn run(store: &Store, clock: Clock, watch: &Watch, start: Start, bookmarks
             revision
         }
     };
+    // One timer over all rounds: every change in the cluster wakes this loop, and must not put the bookmark off.
+    let next_bookmark = clock.sleep(BOOKMARK_EVERY);
+    tokio::pin!(next_bookmark);
     loop {
         news.mark_unchanged();
         let (changes, revision) = match store.read_log(&watch.resource, seen) {
@@ -134,7 +137,8 @@ async fn run(store: &Store, clock: Clock, watch: &Watch, start: Start, bookmarks
                     return;
                 }
             }
-            () = clock.sleep(BOOKMARK_EVERY), if bookmarks => {
+            () = &mut next_bookmark, if bookmarks => {
+                next_bookmark.set(clock.sleep(BOOKMARK_EVERY));
                 if sender.send(bookmark(watch, seen, false)).await.is_err() {
                     return;
                 }

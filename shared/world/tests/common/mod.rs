@@ -2,6 +2,9 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use bytes::Bytes;
+use http::Request;
+use http_body_util::BodyExt as _;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -27,6 +30,22 @@ pub fn machine(node: &str) -> Machine {
         accelerator_after: None,
         boot_id: format!("boot-{node}"),
     }
+}
+
+/// Sends one request and gives back status and body.
+pub async fn ask(world: &World, method: &str, path: &str, content_type: &str, body: Value) -> (u16, Value) {
+    let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+    raw(world, method, path, content_type, bytes).await
+}
+
+pub async fn raw(world: &World, method: &str, path: &str, content_type: &str, body: Bytes) -> (u16, Value) {
+    let request = Request::builder().method(method).uri(path).header("content-type", content_type);
+    let request = request.header("user-agent", "tester/1").body(body).unwrap();
+    let response = world.kubernetes().call(request).await.unwrap();
+    let status = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let text = || Value::from(String::from_utf8_lossy(&bytes).into_owned());
+    (status, serde_json::from_slice(&bytes).unwrap_or_else(|_| text()))
 }
 
 /// Older clients ask for documents that the world does not write.
