@@ -4,24 +4,36 @@
 //! JSON shapes live in `events/schema`, which turns them into these types and lets nothing else in.
 
 pub mod answer;
+pub mod claim;
 pub mod event;
 pub mod ids;
 pub mod instance;
+pub mod names;
+pub mod node;
 pub mod offering;
+pub mod plan;
 pub mod requirement;
 pub mod resources;
 pub mod snapshot;
+pub mod stock;
 pub mod taint;
 
 pub use answer::{Answer, Outcome};
+pub use claim::{Attempt, Claim, ClaimStatus, Condition, ConditionKind, Launch, LaunchRecord, Truth};
 pub use event::{
     ClaimSeen, DeletableKind, DeletionRequested, Event, EventKind, IdleTick, NodeClaimChanged, ObjectSeen, OneEvent,
     PendingPod, PodPending, WorkspaceChanged, WorkspaceSeen,
 };
 pub use ids::{ClusterId, InvalidId, Namespace, ObjectName, ResourceVersion, Uid};
 pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress};
+pub use node::{Node, Pod, PodKind, VolumeAttached};
 pub use offering::{Arch, CapacityType, Gpu, InvalidCapacityType, Offering, OfferingId, Price, Stock};
+pub use plan::{
+    Action, ActionResult, ClaimChange, Conclusion, Failure, FinalizerChange, Next, NodeChange, Note, OwnerChange, Plan,
+    PodRef, Retry,
+};
 pub use requirement::{InvalidOperator, Operator, Requirement};
 pub use resources::{InvalidQuantity, Quantity, Resources};
 pub use snapshot::{ClaimInFlight, ClassRef, NodeSeen, PodBound, PoolSeen, Snapshot, SnapshotCarried, SnapshotMissing};
+pub use stock::{Scope, StockMemory, Unavailable};
 pub use taint::{Effect, InvalidEffect, Taint, Toleration};

@@ -25,10 +25,35 @@ pub enum Effect {
     NoExecute,
 }
 
+impl Toleration {
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        self.key.as_ref().is_none_or(|key| *key == taint.key)
+            && self.value.as_ref().is_none_or(|value| *value == taint.value)
+            && self.effect.is_none_or(|effect| effect == taint.effect)
+    }
+}
+
+impl Taint {
+    /// The same taint, whatever its value: a node has a key only once for each effect.
+    pub fn is_same(&self, other: &Taint) -> bool {
+        self.key == other.key && self.effect == other.effect
+    }
+}
+
 /// Why a text is not an effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a taint effect: NoSchedule, PreferNoSchedule or NoExecute")]
 pub struct InvalidEffect(String);
+
+impl Effect {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effect::NoSchedule => "NoSchedule",
+            Effect::PreferNoSchedule => "PreferNoSchedule",
+            Effect::NoExecute => "NoExecute",
+        }
+    }
+}
 
 impl FromStr for Effect {
     type Err = InvalidEffect;

@@ -14,8 +14,7 @@ use crate::{
     quota::{self, SPOT_FAMILY},
 };
 
-/// What an offering's quota is counted under: the family of `Scope::Family`.
-pub const QUOTA_FAMILY: &str = "pilotlight.dev/quota-family";
+pub use model::stock::QUOTA_FAMILY;
 
 /// Sizes and prices change rarely; quota with every machine.
 const SIZES_AGE: Duration = Duration::from_secs(12 * 3600);

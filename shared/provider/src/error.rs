@@ -1,7 +1,7 @@
 //! What can go wrong with a cloud, as types. A caller decides by type, never by text.
 
 use core::time::Duration;
-use model::OfferingId;
+use model::{Failure, Retry, Scope};
 
 /// Why a provider could not do what it was asked. Each says what was being done and to what.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,39 +32,6 @@ pub enum ProviderError {
     Unavailable { doing: String, why: String },
 }
 
-/// What a capacity failure is about, from narrow to wide: stock memory remembers just this.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Scope {
-    Offering(OfferingId),
-    /// An instance type everywhere.
-    InstanceType {
-        provider: String,
-        instance_type: String,
-    },
-    /// A family of types that share a quota.
-    Family {
-        provider: String,
-        family: String,
-    },
-    /// The whole region or account.
-    Provider {
-        provider: String,
-    },
-}
-
-/// What the caller does next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retry {
-    /// Another offering, now.
-    NextOffering,
-    /// The same again, after this long at the least.
-    SameAfter(Duration),
-    /// Ask what happened, by the key.
-    ReadBack,
-    /// Not until a person changed something.
-    Never,
-}
-
 impl ProviderError {
     pub fn retry(&self) -> Retry {
         match self {
@@ -93,15 +60,14 @@ impl ProviderError {
             ProviderError::Unavailable { .. } => "Unavailable",
         }
     }
-}
 
-impl core::fmt::Display for Scope {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Scope::Offering(id) => write!(f, "{id}"),
-            Scope::InstanceType { provider, instance_type } => write!(f, "{provider}/{instance_type} in any zone"),
-            Scope::Family { provider, family } => write!(f, "{provider} family {family}"),
-            Scope::Provider { provider } => write!(f, "all of {provider}"),
-        }
+    /// As far as a decision needs it.
+    pub fn failure(&self) -> Failure {
+        let (scope, limit) = match self {
+            ProviderError::InsufficientCapacity { scope, .. } => (Some(scope.clone()), None),
+            ProviderError::QuotaExceeded { scope, limit, .. } => (Some(scope.clone()), Some(*limit)),
+            _ => (None, None),
+        };
+        Failure { reason: self.reason(), message: self.to_string(), retry: self.retry(), scope, limit }
     }
 }

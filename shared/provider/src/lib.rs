@@ -19,11 +19,12 @@ mod traced;
 
 use async_trait::async_trait;
 use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+pub use model::{Retry, Scope};
 
 pub use around::{Around, Call, Operation, PerOperation, Wrapped};
 pub use chance::{Chance, SystemChance};
 pub use dressed::{Settings, dressed};
-pub use error::{ProviderError, Retry, Scope};
+pub use error::ProviderError;
 pub use limited::{Limited, Limiter, Limits, Rate};
 pub use metered::{Metered, Metering};
 pub use timed::{TimeOuts, Timed};

@@ -1,0 +1,1 @@
+//! Carries out a plan, and reports what came of it.

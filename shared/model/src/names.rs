@@ -1,0 +1,47 @@
+//! Labels, annotations, taints and finalizers that the world around us reads: Karpenter's, KAITO's and our own.
+
+/// On claims and nodes: nothing goes before the machine is gone.
+pub const FINALIZER: &str = "karpenter.sh/termination";
+
+pub const NODE_POOL: &str = "karpenter.sh/nodepool";
+pub const CAPACITY_TYPE: &str = "karpenter.sh/capacity-type";
+pub const REGISTERED: &str = "karpenter.sh/registered";
+pub const INITIALIZED: &str = "karpenter.sh/initialized";
+pub const DO_NOT_SYNC_TAINTS: &str = "karpenter.sh/do-not-sync-taints";
+pub const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
+/// RFC 3339: when a drain stops asking.
+pub const TERMINATION_TIMESTAMP: &str = "karpenter.sh/nodeclaim-termination-timestamp";
+/// The taint a kubelet starts with, until the claim's labels and taints are on the Node.
+pub const UNREGISTERED_TAINT: &str = "karpenter.sh/unregistered";
+/// The taint of a node that is being emptied.
+pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
+/// The label that takes a node out of load balancers; its value here is `karpenter`.
+pub const EXCLUDE_FROM_BALANCERS: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+/// The taint that lets volumes and pods of a machine go that was switched off under them.
+pub const OUT_OF_SERVICE_TAINT: &str = "node.kubernetes.io/out-of-service";
+
+pub const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
+pub const INSTANCE_TYPE_BETA: &str = "beta.kubernetes.io/instance-type";
+pub const ZONE: &str = "topology.kubernetes.io/zone";
+pub const REGION: &str = "topology.kubernetes.io/region";
+pub const ARCH: &str = "kubernetes.io/arch";
+pub const OS: &str = "kubernetes.io/os";
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+pub const KAITO_WORKSPACE: &str = "kaito.sh/workspace";
+pub const KAITO_RAGENGINE: &str = "kaito.sh/ragengine";
+/// Labels of KAITO's Karpenter mode begin with this; those claims are another controller's.
+pub const KAITO_KARPENTER_PREFIX: &str = "karpenter.kaito.sh/";
+
+/// The launch record, on the claim.
+pub const LAUNCH: &str = "pilotlight.dev/launch";
+/// Whose machine it is, in every cloud and on its Node.
+pub const CLAIM_UID: &str = "pilotlight.dev/claim-uid";
+/// On the Node of a machine that we switched off: since when, RFC 3339.
+pub const OFF_SINCE: &str = "pilotlight.dev/off-since";
+/// On a pool or a claim: how long each phase may take, as in `20m`.
+pub const LAUNCH_TIMEOUT: &str = "pilotlight.dev/launch-timeout";
+pub const REGISTRATION_TIMEOUT: &str = "pilotlight.dev/registration-timeout";
+pub const INITIALIZATION_TIMEOUT: &str = "pilotlight.dev/initialization-timeout";
+/// On a pool or a claim: the order of the ladder, `price` (default) or `listed`.
+pub const PREFER: &str = "pilotlight.dev/prefer";

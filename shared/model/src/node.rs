@@ -1,0 +1,65 @@
+//! A Node and the pods on it, as the life of a claim needs them.
+
+use jiff::{SignedDuration, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Namespace, ObjectName, ResourceVersion, Resources, Taint, Toleration, Truth, Uid};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    pub name: ObjectName,
+    pub uid: Uid,
+    pub version: ResourceVersion,
+    pub created_at: Timestamp,
+    pub deleted_at: Option<Timestamp>,
+    pub provider_id: Option<String>,
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
+    pub finalizers: BTreeSet<String>,
+    pub owners: BTreeSet<Uid>,
+    pub taints: Vec<Taint>,
+    pub unschedulable: bool,
+    /// Its Ready condition; `Unknown` if it has none.
+    pub ready: Truth,
+    pub capacity: Resources,
+    pub allocatable: Resources,
+    pub os_image: Option<String>,
+}
+
+/// A pod that is bound to the node in question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pod {
+    pub namespace: Namespace,
+    pub name: ObjectName,
+    pub uid: Uid,
+    pub kind: PodKind,
+    /// Of `system-cluster-critical` or `system-node-critical`.
+    pub critical: bool,
+    /// Succeeded or Failed: it holds nothing any more.
+    pub terminal: bool,
+    /// When the API server wants it gone: the request for deletion plus its grace.
+    pub deleted_at: Option<Timestamp>,
+    /// `terminationGracePeriodSeconds`.
+    pub grace: SignedDuration,
+    pub tolerations: Vec<Toleration>,
+    /// The annotation `karpenter.sh/do-not-disrupt`, as it stands there.
+    pub do_not_disrupt: Option<String>,
+    pub started_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PodKind {
+    Ordinary,
+    /// Of a DaemonSet: it comes back wherever the node is.
+    Daemon,
+    /// Of the kubelet itself: the API server shows only its mirror.
+    Mirror,
+}
+
+/// A volume that is attached to the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeAttached {
+    pub name: ObjectName,
+    /// It belongs to a pod that is not drained, so nobody waits for it.
+    pub of_staying_pod: bool,
+}
