@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::run(on_delete::function())
+    host::run("on-delete", on_delete::function)
 }

@@ -1,19 +1,49 @@
 //! on-nodeclaim: a NodeClaim was made or has changed. Read, decide, act, report.
 
+mod left_over;
 mod read;
 
-use model::{Answer, NodeClaimChanged};
+use act::Reported;
+use core::time::Duration;
+use host::{Function, PartsSource, parts::Parts};
+use model::{Answer, Next, NodeClaimChanged};
+
+use read::Read;
+
+/// A claim takes few steps at once: an offering after the other, then its phases. More than this is somebody else's turn.
+const MOST_STEPS: usize = 16;
+
+const NAME: &str = "on-nodeclaim";
 
 /// The function, as the host serves it.
-pub fn function() -> host::Function {
-    host::Function::new("on-nodeclaim", handle)
+pub fn function(parts: PartsSource) -> Function {
+    Function::new(NAME, move |event| {
+        let parts = parts.clone();
+        async move {
+            match parts.get().await {
+                Ok(parts) => handle(&parts, event).await,
+                Err(answer) => answer,
+            }
+        }
+    })
 }
 
-/// Understands the event and says what it saw. Deciding and acting come with the rules.
-pub async fn handle(event: NodeClaimChanged) -> Answer {
-    let seen = read::read(event);
-    Answer::nothing(format!(
-        "NodeClaim {} of class {} was seen; this version launches no instances yet",
-        seen.claim, seen.class
-    ))
+/// Takes the claim as far as it goes without waiting.
+pub async fn handle(parts: &Parts, event: NodeClaimChanged) -> Answer {
+    for _ in 0..MOST_STEPS {
+        let seen = match read::read(parts, &event).await {
+            Read::Seen(seen) => *seen,
+            Read::Answered(answer) => return answer,
+            Read::Gone => return left_over::remove(parts, &event).await,
+        };
+        let plan = decide::claim::plan(&seen.situation);
+        let carried = act::carry_out(&parts.cluster, &parts.providers, &seen.claim, &plan).await;
+        let conclusion = decide::claim::conclude(&seen.situation, &plan, &carried.results);
+        match act::report(&parts.cluster, NAME, &seen.claim, carried.version, &conclusion, parts.now()).await {
+            Reported::Next(Next::AtOnce) => {}
+            Reported::Next(Next::Answer(answer)) => return answer,
+            Reported::ClaimGone => return left_over::remove(parts, &event).await,
+        }
+    }
+    Answer::Later { reason: format!("{} has more steps to take", event.subject), after: Duration::from_secs(1) }
 }

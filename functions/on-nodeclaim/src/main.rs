@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::run(on_nodeclaim::function())
+    host::run("on-nodeclaim", on_nodeclaim::function)
 }

@@ -1,23 +1,109 @@
-//! What on-nodeclaim must know: the claim, its class, and whether an instance is known already.
+//! What on-nodeclaim must know: the claim as it is now, its class, its node, and what can be had.
 
-use model::{NodeClaimChanged, SnapshotCarried};
+use cluster::{ClaimAsRead, ClaimRead, ClusterError, NodeSearch};
+use decide::claim::{OfferingsSeen, Policy, Situation, Whose, depends_on_karpenter, needs_offerings, whose};
+use host::parts::{Parts, requirements_for};
+use model::{Answer, Claim, ConditionKind, Node, NodeClaimChanged, ObjectName, StockMemory, names};
+use std::collections::BTreeMap;
 
-/// What was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The claim, word for word for writing, and the situation for deciding.
 pub struct Seen {
-    /// The claim, as the event names it.
-    pub claim: String,
-    /// The kind of its node class: it tells the provider.
-    pub class: String,
-    pub provider_id: Option<String>,
-    pub snapshot: SnapshotCarried,
+    pub claim: ClaimAsRead,
+    pub situation: Situation,
 }
 
-pub fn read(event: NodeClaimChanged) -> Seen {
-    Seen {
-        claim: event.subject,
-        class: event.claim.class.kind,
-        provider_id: event.claim.provider_id,
-        snapshot: event.snapshot,
+pub enum Read {
+    Seen(Box<Seen>),
+    Answered(Answer),
+    /// The claim of the event is not there any more.
+    Gone,
+}
+
+pub async fn read(parts: &Parts, event: &NodeClaimChanged) -> Read {
+    match look(parts, event).await {
+        Ok(read) => read,
+        Err(error) => Read::Answered(Answer::failed(error.to_string())),
     }
+}
+
+async fn look(parts: &Parts, event: &NodeClaimChanged) -> Result<Read, ClusterError> {
+    let object = &event.claim.object;
+    let as_read = match parts.cluster.claim(&object.name).await? {
+        Some(found) if found.key().claim != object.uid => return Ok(Read::Gone),
+        None => return Ok(Read::Gone),
+        Some(ClaimRead::Claim(found)) => *found,
+        Some(ClaimRead::Malformed(malformed)) => {
+            parts.cluster.refuse(super::NAME, &malformed, parts.now()).await?;
+            return Ok(Read::Answered(Answer::nothing(format!("NodeClaim {}: {}", object.name, malformed.why))));
+        }
+    };
+    let claim = as_read.claim.clone();
+    let karpenter = depends_on_karpenter(&claim, parts.also_manage);
+    let karpenter = karpenter && parts.cluster.karpenter_leads(parts.now()).await?;
+    let ours = match whose(&claim, parts.also_manage, karpenter) {
+        Whose::Ours(ours) => ours,
+        Whose::Others { reason } => {
+            let reason = format!("NodeClaim {} is left alone: {reason}", object.name);
+            return Ok(Read::Answered(Answer::nothing(reason)));
+        }
+    };
+    let pool = pool_annotations(parts, &claim).await?;
+    let (policy, problems) = Policy::read(&claim.annotations, &pool);
+    for problem in problems {
+        tracing::warn!(claim = %object.name, "{problem}");
+    }
+    let (offerings, stock) = choice(parts, &claim, ours.provider).await?;
+    let class = parts.classes.of(&parts.cluster, &claim, ours.provider).await?;
+    let nodes = nodes(parts, &claim).await?;
+    let situation = Situation {
+        requirements: requirements_for(ours.provider, &claim, &class),
+        class,
+        offerings,
+        stock,
+        nodes,
+        policy,
+        // Only Scaleway's user data holds a secret that outlives its use.
+        tell_joined: ours.provider == provider_scaleway::PROVIDER,
+        ours,
+        claim,
+        now: parts.now(),
+    };
+    Ok(Read::Seen(Box::new(Seen { claim: as_read, situation })))
+}
+
+async fn pool_annotations(parts: &Parts, claim: &Claim) -> Result<BTreeMap<String, String>, ClusterError> {
+    let pool = claim.labels.get(names::NODE_POOL).and_then(|name| ObjectName::new(name).ok());
+    match pool {
+        Some(pool) => Ok(parts.cluster.pool_annotations(&pool).await?.unwrap_or_default()),
+        None => Ok(BTreeMap::new()),
+    }
+}
+
+/// The catalogue and the stock memory, where a choice is to be made.
+async fn choice(
+    parts: &Parts,
+    claim: &Claim,
+    provider: &str,
+) -> Result<(OfferingsSeen, StockMemory), ClusterError> {
+    if !needs_offerings(claim) {
+        return Ok((OfferingsSeen::NotAsked, StockMemory::default()));
+    }
+    let offerings = match parts.providers.get(provider) {
+        Ok(provider) => match provider.offerings().await {
+            Ok(offerings) => OfferingsSeen::Known(offerings),
+            Err(error) => OfferingsSeen::Failed(error.failure()),
+        },
+        Err(failure) => OfferingsSeen::Failed(failure),
+    };
+    Ok((offerings, parts.cluster.stock().await?))
+}
+
+/// The nodes of the claim, once there can be one.
+async fn nodes(parts: &Parts, claim: &Claim) -> Result<Vec<Node>, ClusterError> {
+    if !claim.is(ConditionKind::Launched) {
+        return Ok(Vec::new());
+    }
+    let search = NodeSearch::of(claim);
+    let found = parts.cluster.nodes_of(&search).await?;
+    Ok(found.into_iter().filter(|node| search.fits(node)).collect())
 }

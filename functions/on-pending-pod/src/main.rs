@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::run(on_pending_pod::function())
+    host::run("on-pending-pod", |_| on_pending_pod::function())
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::run(on_workspace::function())
+    host::run("on-workspace", |_| on_workspace::function())
 }

@@ -4,7 +4,7 @@ mod replay;
 mod table;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
-use host::Function;
+use host::{Function, PartsSource};
 use std::{io, path::PathBuf, process::ExitCode};
 
 /// GPU nodes for any Kubernetes cluster, on demand, from small stateless functions.
@@ -65,20 +65,20 @@ enum Output {
 }
 
 /// All functions of this product. A new one is a new line.
-pub fn functions() -> Vec<Function> {
+pub fn functions(parts: PartsSource) -> Vec<Function> {
     vec![
         on_pending_pod::function(),
-        on_nodeclaim::function(),
+        on_nodeclaim::function(parts.clone()),
         on_workspace::function(),
         on_idle_timer::function(),
-        on_delete::function(),
+        on_delete::function(parts),
     ]
 }
 
 /// The whole of `main`.
 pub fn run() -> ExitCode {
     match CommandLine::parse().command {
-        Command::Serve => host::serve_from_env(functions()),
+        Command::Serve => host::serve_from_env(functions),
         Command::Replay(arguments) => replay::run(functions(), &arguments),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut CommandLine::command(), "pilotlight", &mut io::stdout());

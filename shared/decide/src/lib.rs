@@ -6,3 +6,12 @@
 //! | `ladder` | which offerings serve a claim, in which order, and why the others do not |
 //! | `claim` | the next step in the life of a claim |
 //! | `termination` | the next step in taking it down |
+//!
+//! `conditions` serves them all.
+
+pub mod claim;
+pub mod conditions;
+pub mod go_duration;
+pub mod ladder;
+pub mod requirement;
+pub mod termination;

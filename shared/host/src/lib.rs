@@ -11,6 +11,7 @@
 mod cloudevents;
 mod deliver;
 mod function;
+pub mod parts;
 mod run;
 mod server;
 mod settings;
@@ -21,6 +22,7 @@ pub mod platform;
 
 pub use deliver::{Delivered, Deliverer, Reply, Target};
 pub use function::Function;
+pub use parts::PartsSource;
 pub use platform::in_process;
 pub use run::{run, serve, serve_from_env, settings_help};
 pub use server::{Listening, listen};

@@ -9,7 +9,7 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    Deliverer, Function, Platform, Settings,
+    Deliverer, Function, PartsSource, Platform, Settings,
     platform::{azure::Azure, http::Http, lambda},
     server::listen,
     settings::CATALOGUE,
@@ -30,23 +30,20 @@ pub enum ServeError {
 }
 
 /// The whole of a function's `main`.
-pub fn run(function: Function) -> ExitCode {
+pub fn run(name: &'static str, make: fn(PartsSource) -> Function) -> ExitCode {
     match env::args().nth(1).as_deref() {
-        None => serve_from_env(vec![function]),
-        Some("--help" | "-h") => print(&help(function.name())),
-        Some("--version" | "-V") => print(&format!("{} {}\n", function.name(), env!("CARGO_PKG_VERSION"))),
+        None => serve_from_env(|parts| vec![make(parts)]),
+        Some("--help" | "-h") => print(&help(name)),
+        Some("--version" | "-V") => print(&format!("{name} {}\n", env!("CARGO_PKG_VERSION"))),
         Some(other) => {
-            eprintln!(
-                "{}: unknown argument {other:?}; it takes settings from the environment, see --help",
-                function.name()
-            );
+            eprintln!("{name}: unknown argument {other:?}; it takes settings from the environment, see --help");
             ExitCode::from(2)
         }
     }
 }
 
 /// Reads the settings and serves until the platform or a signal ends it.
-pub fn serve_from_env(functions: Vec<Function>) -> ExitCode {
+pub fn serve_from_env(make: impl FnOnce(PartsSource) -> Vec<Function>) -> ExitCode {
     let settings = match Settings::from_env() {
         Ok(settings) => settings,
         Err(problems) => {
@@ -55,6 +52,7 @@ pub fn serve_from_env(functions: Vec<Function>) -> ExitCode {
         }
     };
     telemetry::start_logs(&settings.log);
+    let functions = make(PartsSource::from_settings(settings.work.clone()));
     // One thread: a function waits for others nearly all of its time, and starts faster without a pool.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Runtime);
     match runtime.and_then(|runtime| runtime.block_on(serve(functions, settings))) {

@@ -9,6 +9,8 @@ use model::ClusterId;
 use std::{fmt, net::IpAddr};
 use tracing_subscriber::filter::Targets;
 
+use crate::parts::WorkSettings;
+
 pub use catalogue::CATALOGUE;
 pub use secret::Secret;
 pub use source::SettingSource;
@@ -24,6 +26,7 @@ pub struct Settings {
     pub max_body_bytes: usize,
     pub allow_rehearsal: bool,
     pub log: LogSettings,
+    pub work: WorkSettings,
 }
 
 /// Where this process finds itself. Chosen once.
@@ -66,10 +69,16 @@ pub enum LogFormat {
 pub struct Problems(Vec<Problem>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Problem {
+pub(crate) struct Problem {
     variable: String,
     what: String,
     example: String,
+}
+
+impl Problem {
+    pub fn new(variable: &str, what: String, example: &str) -> Self {
+        Problem { variable: variable.to_owned(), what, example: example.to_owned() }
+    }
 }
 
 impl Settings {
@@ -96,6 +105,7 @@ impl Settings {
             max_body_bytes: max_body_bytes(&source, problems),
             allow_rehearsal: flag(&source, problems, "PILOTLIGHT_ALLOW_REHEARSAL"),
             log: log(&source, problems),
+            work: WorkSettings::read(&source, problems),
         };
         if problems.is_empty() { Ok(settings) } else { Err(Problems(std::mem::take(problems))) }
     }
@@ -210,9 +220,9 @@ fn optional<T>(
     }
 }
 
-fn add(problems: &mut Vec<Problem>, variable: &str, what: String) {
+pub(crate) fn add(problems: &mut Vec<Problem>, variable: &str, what: String) {
     let example = CATALOGUE.iter().find(|known| known.variable == variable).map_or("", |known| known.example);
-    problems.push(Problem { variable: variable.to_owned(), what, example: example.to_owned() });
+    problems.push(Problem::new(variable, what, example));
 }
 
 impl fmt::Display for Problems {

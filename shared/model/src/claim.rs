@@ -162,3 +162,10 @@ impl Truth {
         }
     }
 }
+
+impl LaunchRecord {
+    /// Its offering has failed and the next one is to be chosen.
+    pub fn is_spent(&self) -> bool {
+        self.tried.last().is_some_and(|last| last.offering == self.offering.id && last.at >= self.begun_at)
+    }
+}

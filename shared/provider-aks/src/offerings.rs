@@ -40,6 +40,11 @@ pub fn bundled(location: &str, zones: &[&str]) -> Vec<Offering> {
     SIZES.iter().flat_map(|size| of_size(size, location, &in_region(size))).collect()
 }
 
+/// How Azure spells a size that is known here, given in any case.
+pub fn size_name(text: &str) -> Option<&'static str> {
+    SIZES.iter().map(|size| size.name).find(|name| name.eq_ignore_ascii_case(text))
+}
+
 /// The same offering with its GPUs cut by a `gpuInstanceProfile` (MIG1g … MIG7g); `None` where that cannot be.
 pub fn with_mig_profile(offering: &Offering, profile: &str) -> Option<Offering> {
     let size = Size::named(&offering.id.instance_type)?;

@@ -4,7 +4,8 @@ use crate::machine::Machine;
 use jiff::civil::Date;
 use model::{CapacityType, Gpu, Offering, OfferingId, Price, Stock};
 
-pub(crate) const PROVIDER: &str = "power";
+/// The first part of every offering's name.
+pub const PROVIDER: &str = "power";
 
 pub(crate) fn offering(machine: &Machine, stock: Stock, today: Date) -> Offering {
     let config = &machine.config;

@@ -194,6 +194,23 @@ pub struct Timing {
     pub force_off: bool,
 }
 
+impl MachineConfig {
+    /// Everywhere that its requests go.
+    pub fn urls(&self) -> Vec<&str> {
+        match &self.back_end {
+            BackEndConfig::Templates { on, off, soft_off, status } => {
+                let status = status.as_deref().map(|status| &status.request);
+                [Some(on.as_ref()), Some(off.as_ref()), soft_off.as_deref(), status]
+                    .into_iter()
+                    .flatten()
+                    .map(|request| request.url.as_str())
+                    .collect()
+            }
+            BackEndConfig::Redfish { system, .. } => vec![system],
+        }
+    }
+}
+
 impl Default for Timing {
     fn default() -> Self {
         Timing {

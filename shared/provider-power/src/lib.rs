@@ -24,6 +24,7 @@ pub mod step;
 mod transport;
 mod url_policy;
 
+pub use catalogue::PROVIDER;
 pub use config::{
     Auth, BackEndConfig, EnergyConfig, GpuConfig, HmacStyle, MachineConfig, RequestTemplate, StatusRule,
     StatusTemplate, Timing,
@@ -31,6 +32,7 @@ pub use config::{
 pub use holders::{Holders, NodeSign};
 pub use machine::{ConfigError, Machine};
 pub use power::{Clock, Power};
+pub use progress::machine_of;
 pub use reqwest_transport::ReqwestTransport;
 pub use secret::Secret;
 pub use transport::{Transport, TransportError, TrustedAuthorities};

@@ -21,3 +21,8 @@ impl Told {
         Progress(serde_json::to_string(self).unwrap_or_default())
     }
 }
+
+/// The machine that a progress of ours is about.
+pub fn machine_of(progress: &Progress) -> Option<String> {
+    Told::parse(Some(progress)).map(|told| told.machine)
+}

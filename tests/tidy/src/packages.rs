@@ -15,6 +15,7 @@ pub const LAYERS: &[&[&str]] = &[
         "functions/pilotlight",
         "events/forwarder",
     ],
+    &["shared/stage"],
     &["shared/host"],
     &["shared/provider-aks", "shared/provider-scaleway", "shared/provider-power", "shared/world"],
     &["shared/act"],

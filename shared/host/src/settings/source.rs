@@ -27,9 +27,14 @@ impl SettingSource {
     }
 
     /// An empty value is no value: that is how charts and templates leave a setting out.
-    pub(super) fn get(&self, variable: &str) -> Option<String> {
+    pub(crate) fn get(&self, variable: &str) -> Option<String> {
         let values = [self.environment.get(variable), self.file.get(variable)];
         values.into_iter().flatten().map(|value| value.trim()).find(|value| !value.is_empty()).map(str::to_owned)
+    }
+
+    /// All of them, the environment's before the file's.
+    pub(crate) fn all(&self) -> BTreeMap<String, String> {
+        self.file.iter().chain(&self.environment).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// A name of ours that does not exist is a slip; other names belong to other programs that share the file.

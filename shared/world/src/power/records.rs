@@ -50,6 +50,7 @@ pub struct MachineRecord {
     pub name: String,
     pub node: String,
     pub back_end: BackEnd,
+    pub gpus: u64,
     pub on: bool,
     /// A command has been accepted and has not taken hold yet.
     pub settling: bool,
@@ -72,6 +73,7 @@ impl Machine {
             name: self.options.name.clone(),
             node: self.node().to_owned(),
             back_end: self.options.back_end,
+            gpus: self.options.accelerator.as_ref().map_or(0, |(_, count)| *count),
             on: self.on,
             settling: self.pending.is_some(),
             joined: self.joined,

@@ -1,0 +1,144 @@
+//! A Node has become usable: ready, without the taints of starting up, and with its accelerators to be had.
+
+use core::time::Duration;
+use model::{
+    Action, ActionResult, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint,
+    Truth, names,
+};
+
+use super::{Ending, Situation, give_up, is_giving_up, later, words};
+
+use ConditionKind::{Initialized, Registered};
+
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// Taints that the cluster itself puts on a node that is starting.
+const PASSING: [(&str, Effect); 5] = [
+    ("node.kubernetes.io/not-ready", Effect::NoSchedule),
+    ("node.kubernetes.io/not-ready", Effect::NoExecute),
+    ("node.kubernetes.io/unreachable", Effect::NoSchedule),
+    ("node.cloudprovider.kubernetes.io/uninitialized", Effect::NoSchedule),
+    (names::UNREGISTERED_TAINT, Effect::NoExecute),
+];
+const READINESS_PREFIX: &str = "readiness.k8s.io/";
+
+/// What is still missing, in Karpenter's words and in ours.
+struct Missing {
+    reason: &'static str,
+    message: String,
+}
+
+pub fn plan(seen: &Situation) -> Vec<Action> {
+    match (missing(seen), node(seen)) {
+        (None, Some(node)) if node.labels.get(names::INITIALIZED).is_none_or(|value| value != "true") => {
+            let mut change = NodeChange::new(node.name.clone(), node.version.clone());
+            change.labels.insert(names::INITIALIZED.to_owned(), Some("true".to_owned()));
+            vec![Action::ChangeNode(change)]
+        }
+        (Some(_), _) if is_overdue(seen) => vec![Action::DeleteClaim],
+        _ => Vec::new(),
+    }
+}
+
+fn is_overdue(seen: &Situation) -> bool {
+    let since = seen.claim.condition(Registered).map(|registered| registered.since);
+    let patience = seen.policy.initialization.zip(since);
+    patience.is_some_and(|(patience, since)| seen.now.duration_since(since) > patience)
+}
+
+/// The node that was registered; another one does not count.
+fn node(seen: &Situation) -> Option<&Node> {
+    let name = seen.claim.status.node.as_deref();
+    seen.nodes.iter().find(|node| Some(node.name.as_str()) == name)
+}
+
+fn missing(seen: &Situation) -> Option<Missing> {
+    let Some(node) = node(seen) else {
+        let name = seen.claim.status.node.as_deref().unwrap_or("?");
+        return Some(Missing { reason: "NodeNotFound", message: format!("node {name} is not there") });
+    };
+    if node.ready != Truth::True {
+        return Some(Missing { reason: "NodeNotReady", message: format!("node {} is not ready yet", node.name) });
+    }
+    let startup = seen.claim.startup_taints.iter().find(|taint| node.taints.iter().any(|one| one.is_same(taint)));
+    if let Some(taint) = startup {
+        let message = format!("node {} still has the startup taint {}", node.name, taint.key);
+        return Some(Missing { reason: "StartupTaintsExist", message });
+    }
+    if let Some(taint) = node.taints.iter().find(|taint| is_passing(taint)) {
+        let message = format!("node {} still has the taint {}", node.name, taint.key);
+        return Some(Missing { reason: "KnownEphemeralTaintsExist", message });
+    }
+    let expected = expected(seen);
+    let absent = expected.iter().find(|(name, amount)| !is_allocatable(node, name, **amount))?;
+    let has = node.allocatable.get(absent.0).copied().unwrap_or_default();
+    let message = format!("node {} offers {has} {} of {}", node.name, absent.0, absent.1);
+    Some(Missing { reason: "ResourceNotRegistered", message })
+}
+
+fn is_passing(taint: &Taint) -> bool {
+    PASSING.iter().any(|(key, effect)| taint.key == *key && taint.effect == *effect)
+        || taint.key.starts_with(READINESS_PREFIX)
+}
+
+/// Everything the claim asks for has to be there at all; accelerators have to be there in full, also those that the
+/// claim did not ask for and the machine was chosen with.
+fn expected(seen: &Situation) -> Resources {
+    let one = Quantity::from_thousandths(1);
+    let mut expected: Resources = seen.claim.requests.iter().filter(|(_, amount)| **amount >= one).map(|(name, _)| (name.clone(), one)).collect();
+    // Disks are asked for under this name, and no node has it.
+    expected.remove("storage");
+    if let Some(record) = seen.claim.record() {
+        let accelerators = record.offering.capacity.iter().filter(|(name, amount)| is_accelerator(name) && **amount >= one);
+        expected.extend(accelerators.map(|(name, amount)| (name.clone(), *amount)));
+    }
+    expected
+}
+
+fn is_accelerator(resource: &str) -> bool {
+    resource.contains('/') && !resource.starts_with("hugepages") && !resource.contains("attachable-volumes")
+}
+
+/// A GPU that is cut into slices shows slices of the same maker instead of itself.
+fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
+    let has = |name: &str| node.allocatable.get(name).copied().unwrap_or_default();
+    if has(resource) >= amount {
+        return true;
+    }
+    let Some((maker, _)) = resource.split_once('/') else { return false };
+    let slices = |name: &str| name.split_once('/').is_some_and(|(other, kind)| other == maker && (kind.starts_with("mig-") || kind.ends_with(".shared")));
+    node.allocatable.iter().any(|(name, amount)| slices(name) && amount.thousandths() > 0)
+}
+
+pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> Next {
+    let seen = ending.seen;
+    let missing = missing(seen);
+    if is_giving_up(plan) || plan.actions.contains(&Action::DeleteClaim) {
+        let patience = seen.policy.initialization.unwrap_or_default();
+        let what = missing.map(|missing| missing.message).unwrap_or_default();
+        let message = format!("the node was not usable within {}: {what}", words::time(patience));
+        return give_up(ending, "InitializationTimeout", message);
+    }
+    if let Some(Missing { reason, message }) = missing {
+        ending.set(Initialized, Truth::Unknown, reason, &message);
+        return later(&message, LOOK_AGAIN);
+    }
+    let failed = plan.actions.iter().zip(results).find_map(|(action, result)| match (action, result) {
+        (Action::ChangeNode(_), ActionResult::Failed(failure)) => Some(failure),
+        _ => None,
+    });
+    if let Some(failure) = failed {
+        return later(&failure.message, LOOK_AGAIN);
+    }
+    let Some(node) = node(seen) else { return later("the node is not there", LOOK_AGAIN) };
+    let status = &mut ending.conclusion.status;
+    (status.capacity, status.allocatable) = (node.capacity.clone(), node.allocatable.clone());
+    ending.set(Initialized, Truth::True, "Initialized", &format!("node {} is usable", node.name));
+    let waited = seen.now.duration_since(seen.claim.created_at);
+    let text = format!("node {} is usable, {} after it was asked for", node.name, words::time(waited));
+    ending.note(false, "Ready", text.clone());
+    if seen.tell_joined && seen.claim.record().is_some_and(|record| !record.told_joined) && ending.conclusion.claim.record.is_none() {
+        return later("the join secret has still to be removed", LOOK_AGAIN);
+    }
+    Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) })
+}

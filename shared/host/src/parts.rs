@@ -1,0 +1,92 @@
+//! What functions work with: the cluster, the providers, the node classes and the clock.
+//!
+//! Put together at the first event that needs them, and kept warm. Nothing in here remembers anything about a claim.
+
+mod classes;
+mod holders;
+mod power;
+mod requirements;
+mod settings;
+
+use act::Providers;
+use cluster::Cluster;
+use decide::claim::AlsoManage;
+use jiff::Timestamp;
+use model::Answer;
+use provider::dressed;
+use std::{ffi::OsStr, sync::Arc};
+use tokio::sync::OnceCell;
+
+pub use classes::Classes;
+pub use holders::MachineLeases;
+pub use power::Rack;
+pub use requirements::requirements_for;
+pub use settings::WorkSettings;
+
+/// Tells the time: the machine's, or a world's.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+pub struct Parts {
+    pub cluster: Cluster,
+    pub providers: Providers,
+    pub classes: Classes,
+    pub also_manage: AlsoManage,
+    pub clock: Clock,
+}
+
+impl Parts {
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// From settings, over the network.
+    pub async fn connect(settings: &WorkSettings) -> Result<Self, String> {
+        let kubeconfig = settings.kubeconfig.as_deref().map(OsStr::new);
+        let client = cluster::connect(kubeconfig).await.map_err(|error| error.to_string())?;
+        let namespace = settings.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
+        let cluster = Cluster::new(client, namespace);
+        let clock: Clock = Arc::new(Timestamp::now);
+        let limits = provider::Settings::default;
+        let mut providers = Providers::default();
+        // A provider is one line here.
+        match &settings.aks {
+            Some(aks) => providers.add(dressed(provider_aks::Aks::connect(aks.clone()), limits())),
+            None => providers.lacks("aks", "ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP, AZURE_CLUSTER_NAME and LOCATION"),
+        }
+        match &settings.scaleway {
+            Some(scaleway) => {
+                providers.add(dressed(provider_scaleway::Scaleway::new(scaleway.clone()), limits()));
+            }
+            None => providers.lacks("scaleway", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID"),
+        }
+        providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
+        let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
+        Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, clock })
+    }
+}
+
+/// Parts that are there, or will be when they are first asked for.
+#[derive(Clone)]
+pub struct PartsSource {
+    settings: Option<Arc<WorkSettings>>,
+    parts: Arc<OnceCell<Arc<Parts>>>,
+}
+
+impl PartsSource {
+    pub fn from_settings(settings: WorkSettings) -> Self {
+        PartsSource { settings: Some(Arc::new(settings)), parts: Arc::new(OnceCell::new()) }
+    }
+
+    pub fn ready(parts: Parts) -> Self {
+        PartsSource { settings: None, parts: Arc::new(OnceCell::new_with(Some(Arc::new(parts)))) }
+    }
+
+    /// An event that comes while the cluster cannot be reached has failed, and is sent again.
+    pub async fn get(&self) -> Result<Arc<Parts>, Answer> {
+        let connect = async || match &self.settings {
+            Some(settings) => Parts::connect(settings).await.map(Arc::new),
+            None => Err("there is no cluster".to_owned()),
+        };
+        self.parts.get_or_try_init(connect).await.cloned().map_err(Answer::failed)
+    }
+}

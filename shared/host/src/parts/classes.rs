@@ -1,0 +1,168 @@
+//! Node classes as providers read them: flat text, with the secrets that a class only refers to.
+
+use cluster::{
+    ClassServed, Cluster, ClusterError,
+    crd::{AKSNodeClassSpec, PowerNodeClassSpec, ScalewayNodeClassSpec, SecretKeyReference, Secrets},
+};
+use decide::claim::ClassSeen;
+use model::{Claim, ObjectName};
+use provider::ProviderError;
+use provider_power::{HostRule, MachineConfig, UrlPolicy};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use super::power::CLASS_LABEL;
+
+type Fields = BTreeMap<String, String>;
+
+const AKS: ClassServed = ClassServed { version: "v1beta1", plural: "aksnodeclasses" };
+const SCALEWAY: ClassServed = ClassServed { version: "v1alpha1", plural: "scalewaynodeclasses" };
+const POWER: ClassServed = ClassServed { version: "v1alpha1", plural: "powernodeclasses" };
+const OWN_GROUP: &str = "pilotlight.dev";
+/// A class of this name need not exist: it says nothing.
+const NEED_NOT_EXIST: &str = "default";
+
+/// Reads the class of a claim.
+pub struct Classes {
+    /// What a ScalewayNodeClass leaves open.
+    pub scaleway_defaults: Fields,
+}
+
+impl Classes {
+    pub async fn of(&self, cluster: &Cluster, claim: &Claim, provider: &str) -> Result<ClassSeen, ClusterError> {
+        match provider {
+            provider_aks::PROVIDER => aks(cluster, claim).await,
+            provider_scaleway::PROVIDER => self.scaleway(cluster, claim).await,
+            _ => power(cluster, claim).await,
+        }
+    }
+
+    async fn scaleway(&self, cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
+        let is_own = claim.class.kind == "ScalewayNodeClass" && claim.class.group == OWN_GROUP;
+        let found = if is_own { cluster.class_object(&claim.class, SCALEWAY).await? } else { None };
+        let Some(object) = found else {
+            if self.scaleway_defaults.contains_key("join") {
+                return Ok(ClassSeen::Known(self.scaleway_defaults.clone()));
+            }
+            let why = format!(
+                "ScalewayNodeClass {} is not there, so nobody knows how a machine joins; make one, or set PILOTLIGHT_SCALEWAY_JOIN",
+                claim.class.name
+            );
+            return Ok(ClassSeen::NotReady { reason: "NodeClassNotFound", why });
+        };
+        let spec: ScalewayNodeClassSpec = match read_spec(&object, "ScalewayNodeClass", &claim.class.name) {
+            Ok(spec) => spec,
+            Err(not_ready) => return Ok(not_ready),
+        };
+        let secrets = secrets(cluster, &spec.needed_secrets()).await?;
+        Ok(match spec.to_class(&secrets) {
+            Ok(fields) => ClassSeen::Known(self.scaleway_defaults.clone().into_iter().chain(fields).collect()),
+            Err(missing) => ClassSeen::NotReady { reason: "NodeClassNotReady", why: missing.to_string() },
+        })
+    }
+}
+
+/// gpu-provisioner never reads a class, so for its claims one need not exist.
+async fn aks(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
+    if claim.class.kind != "AKSNodeClass" {
+        return Ok(ClassSeen::Known(Fields::new()));
+    }
+    let is_kaito = claim.labels.keys().any(|label| label.starts_with("kaito.sh/"));
+    let Some(object) = cluster.class_object(&claim.class, AKS).await? else {
+        if is_kaito || claim.class.name.as_str() == NEED_NOT_EXIST {
+            return Ok(ClassSeen::Known(Fields::new()));
+        }
+        let why = format!("AKSNodeClass {} is not there; make it, or name another in a new claim", claim.class.name);
+        return Ok(ClassSeen::NotReady { reason: "NodeClassNotFound", why });
+    };
+    let annotations: Fields =
+        serde_json::from_value(object["metadata"]["annotations"].clone()).unwrap_or_default();
+    let spec: AKSNodeClassSpec = match read_spec(&object, "AKSNodeClass", &claim.class.name) {
+        Ok(spec) => spec,
+        Err(not_ready) => return Ok(not_ready),
+    };
+    Ok(match spec.to_class(&annotations) {
+        Ok(fields) => ClassSeen::Known(fields),
+        Err(error) => ClassSeen::NotReady { reason: "NodeClassNotReady", why: error.to_string() },
+    })
+}
+
+/// A rack's machines are read by the provider; here it only matters whose they are.
+async fn power(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
+    let exists = cluster.class_object(&claim.class, POWER).await?.is_some();
+    let label = exists.then(|| (CLASS_LABEL.to_owned(), claim.class.name.to_string()));
+    Ok(ClassSeen::Known(label.into_iter().collect()))
+}
+
+fn read_spec<Spec: DeserializeOwned>(object: &Value, kind: &str, name: &ObjectName) -> Result<Spec, ClassSeen> {
+    serde_json::from_value(object["spec"].clone()).map_err(|error| ClassSeen::NotReady {
+        reason: "NodeClassNotReady",
+        why: format!("{kind} {name} cannot be read: {error}"),
+    })
+}
+
+async fn secrets(cluster: &Cluster, needed: &[SecretKeyReference]) -> Result<Secrets, ClusterError> {
+    let mut values = Vec::new();
+    let mut read: BTreeMap<&str, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
+    for reference in needed {
+        if !read.contains_key(reference.name.as_str()) {
+            let found = match ObjectName::new(&reference.name) {
+                Ok(name) => cluster.secret(&name).await?,
+                Err(_) => None,
+            };
+            read.insert(&reference.name, found.unwrap_or_default());
+        }
+        let value = read.get(reference.name.as_str()).and_then(|secret| secret.get(&reference.key));
+        let text = value.and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        values.extend(text.map(|text| (reference.clone(), text)));
+    }
+    Ok(values.into_iter().collect())
+}
+
+/// The machines of one PowerNodeClass, and where their requests may go.
+pub struct ClassOfMachines {
+    pub name: String,
+    pub machines: Vec<MachineConfig>,
+    pub policy: UrlPolicy,
+}
+
+/// Every PowerNodeClass that can be read; one that cannot is left out and said so.
+pub async fn racks(cluster: &Cluster) -> Result<Vec<ClassOfMachines>, ProviderError> {
+    let doing = || "reading the PowerNodeClasses".to_owned();
+    let unavailable = |error: ClusterError| ProviderError::Unavailable { doing: doing(), why: error.to_string() };
+    let mut racks = Vec::new();
+    for (name, object) in cluster.class_objects(OWN_GROUP, "PowerNodeClass", POWER).await.map_err(unavailable)? {
+        let spec: PowerNodeClassSpec = match serde_json::from_value(object["spec"].clone()) {
+            Ok(spec) => spec,
+            Err(error) => {
+                tracing::warn!(class = name, %error, "a PowerNodeClass cannot be read and is left out");
+                continue;
+            }
+        };
+        let secrets = secrets(cluster, &spec.needed_secrets()).await.map_err(unavailable)?;
+        let mut machines = Vec::new();
+        for machine in &spec.machines {
+            match configured(machine, &name, &secrets) {
+                Ok(config) => machines.push(config),
+                Err(why) => tracing::warn!(class = name, why, "a machine is left out"),
+            }
+        }
+        let rules = spec.allowed_hosts.iter().filter_map(|text| HostRule::parse(text)).collect();
+        racks.push(ClassOfMachines { policy: UrlPolicy::new(rules, spec.allow_http), name, machines });
+    }
+    Ok(racks)
+}
+
+fn configured(
+    machine: &cluster::crd::PowerMachine,
+    class: &str,
+    secrets: &Secrets,
+) -> Result<MachineConfig, String> {
+    let value = machine.to_config(class, secrets).map_err(|error| error.to_string())?;
+    // Deserializing quotes what it cannot read, and there are secrets in it.
+    let mut config: MachineConfig =
+        serde_json::from_value(value).map_err(|_| format!("machine {} is not described completely", machine.name))?;
+    config.labels.insert(CLASS_LABEL.to_owned(), class.to_owned());
+    Ok(config)
+}

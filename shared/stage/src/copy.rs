@@ -1,0 +1,40 @@
+//! One process with all functions in it.
+
+use host::{Deliverer, Function, PartsSource, SettingSource, Settings, in_process};
+use model::Answer;
+use world::World;
+
+use crate::{line::Pulse, parts::parts};
+
+/// How a function is made from its parts.
+pub type Make = fn(PartsSource) -> Function;
+
+/// It died while it was at work. What it had done stays done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crashed;
+
+pub struct Copy {
+    deliverer: Deliverer,
+    pulse: Pulse,
+}
+
+impl Copy {
+    /// Starts one under this user name.
+    pub fn start(world: &World, user: &str, functions: &[Make]) -> Result<Self, String> {
+        let pulse = Pulse::default();
+        let source = PartsSource::ready(parts(world, &pulse, user)?);
+        let functions = functions.iter().map(|make| make(source.clone())).collect();
+        // Nothing leaves this process, so there is nobody to prove anything to.
+        let unsigned = SettingSource::from_pairs([("PILOTLIGHT_ALLOW_UNSIGNED", "true")]);
+        let settings = Settings::from_source(unsigned).map_err(|problems| problems.to_string())?;
+        Ok(Copy { deliverer: Deliverer::new(functions, &settings), pulse })
+    }
+
+    pub async fn call(&self, function: &str, event: &str) -> Result<Answer, Crashed> {
+        tokio::select! {
+            biased;
+            () = self.pulse.stopped() => Err(Crashed),
+            answer = in_process::call(&self.deliverer, function, event.as_bytes()) => Ok(answer),
+        }
+    }
+}
