@@ -24,7 +24,7 @@ run: ## Start all functions on loopback, send them every sample event, show the 
 	@target/debug/pilotlight replay events/samples
 
 .PHONY: test
-test: test-fast verify deny platforms ## Everything that is checked: lint, tests, generated files, licences, platforms
+test: test-fast verify deny platforms power-peers ## Everything that is checked: lint, tests, generated files, licences, platforms, peers
 
 .PHONY: test-fast
 test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
@@ -41,6 +41,11 @@ platforms: lambda $(PLATFORMS)/setup.sh ## The same events on Lambda, Azure Func
 	cargo build --quiet --workspace --bins
 	bash $(PLATFORMS)/setup.sh
 	$(VENV)/bin/python -m pytest $(PLATFORMS)
+
+.PHONY: power-peers
+power-peers: ## Our power provider against a Redfish service and a MAAS webhook server that others wrote
+	sh tests/peers/power/setup.sh
+	POWER_PEERS=$(CURDIR)/target/power-peers/bin cargo test --quiet --package provider-power --test peers -- --ignored
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/

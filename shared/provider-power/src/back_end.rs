@@ -105,3 +105,54 @@ impl StatusReader {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use regex::Regex;
+
+    #[test]
+    fn a_status_is_found_by_pointer_whatever_type_it_has() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let reader = StatusReader::Pointer {
+            at: "/a/0".to_owned(),
+            on: words(&["on", "true", "1"]),
+            off: words(&["off", "false", "0"]),
+            turning_on: words(&["starting"]),
+            turning_off: words(&["stopping"]),
+        };
+        let cases = [
+            (r#"{"a": ["On"]}"#, PowerState::On),
+            (r#"{"a": [false]}"#, PowerState::Off),
+            (r#"{"a": [1]}"#, PowerState::On),
+            (r#"{"a": ["starting"]}"#, PowerState::TurningOn),
+            (r#"{"a": ["stopping"]}"#, PowerState::TurningOff),
+            (r#"{"a": ["unavailable"]}"#, PowerState::Unknown),
+            (r#"{"a": [null]}"#, PowerState::Unknown),
+            (r#"{"a": []}"#, PowerState::Unknown),
+            ("on", PowerState::Unknown),
+            ("", PowerState::Unknown),
+        ];
+        for (body, power) in cases {
+            assert_eq!(reader.read(body.as_bytes()), power, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_found_by_expression_and_both_is_as_good_as_neither() {
+        let expression = |text: &str| Regex::new(text).unwrap();
+        let reader =
+            StatusReader::Regex { on: expression(r"status.*\:.*running"), off: expression(r"status.*\:.*stopped") };
+        let cases: [(&[u8], PowerState); 5] = [
+            (b"status : running", PowerState::On),
+            (br#"{"status": "stopped"}"#, PowerState::Off),
+            (b"status : running, status : stopped", PowerState::Unknown),
+            (b"running", PowerState::Unknown),
+            (b"\xff\xfe", PowerState::Unknown),
+        ];
+        for (body, power) in cases {
+            assert_eq!(reader.read(body), power, "{}", String::from_utf8_lossy(body));
+        }
+    }
+}

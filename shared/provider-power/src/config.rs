@@ -178,7 +178,8 @@ pub enum HmacStyle {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Timing {
     /// A command that was accepted may take hold, or undo a later one, for this long. Nothing is believed before.
-    pub settle_seconds: u32,
+    /// If not set, what the back end is known to need: 12 for Redfish, nothing for the others.
+    pub settle_seconds: Option<u32>,
     /// A command that shows no effect is sent again after this long.
     pub resend_seconds: u32,
     pub most_attempts: u32,
@@ -214,7 +215,7 @@ impl MachineConfig {
 impl Default for Timing {
     fn default() -> Self {
         Timing {
-            settle_seconds: 0,
+            settle_seconds: None,
             resend_seconds: 30,
             most_attempts: 3,
             boot_budget_seconds: 900,
@@ -255,12 +256,6 @@ pub(crate) fn default_redfish_timeout() -> u32 {
 impl MachineConfig {
     /// A machine of which only the essentials are known.
     pub fn new(name: &str, gpu_count: u32, back_end: BackEndConfig) -> Self {
-        let settles = matches!(back_end, BackEndConfig::Redfish { .. });
-        let mut timing = Timing::default();
-        if settles {
-            // Measured on sushy-emulator: up to 10.9 s.
-            timing.settle_seconds = 12;
-        }
         MachineConfig {
             name: name.to_owned(),
             node: None,
@@ -277,7 +272,18 @@ impl MachineConfig {
             labels: BTreeMap::new(),
             energy: None,
             back_end,
-            timing,
+            timing: Timing::default(),
+        }
+    }
+}
+
+impl BackEndConfig {
+    /// How long a command that was accepted may take to show.
+    pub(crate) fn settle_seconds(&self) -> u32 {
+        match self {
+            BackEndConfig::Templates { .. } => 0,
+            // Measured on sushy-emulator: up to 10.9 s.
+            BackEndConfig::Redfish { .. } => 12,
         }
     }
 }

@@ -54,6 +54,8 @@ impl Doing {
             408 => self.maybe_done(answered),
             501 => self.invalid(format!("{answered}: this back end cannot do that")),
             500..=599 => self.maybe_done(answered),
+            // Not what success looks like here, but nobody refused it either.
+            200..=299 => self.maybe_done(format!("{answered}, which is none of its success codes")),
             300..=399 => self.invalid(format!("{answered}: a redirect that is not followed; give the final URL")),
             _ => self.invalid(format!("{answered}: check method, headers, body and success codes")),
         }

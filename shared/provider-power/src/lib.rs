@@ -10,12 +10,14 @@ mod catalogue;
 mod config;
 pub mod environment;
 mod errors;
+#[cfg(feature = "testing")]
+mod hold_table;
 mod holders;
 mod look;
 mod machine;
+mod note;
 mod power;
 pub mod presets;
-mod progress;
 mod redfish;
 mod request;
 mod reqwest_transport;
@@ -29,10 +31,11 @@ pub use config::{
     Auth, BackEndConfig, EnergyConfig, GpuConfig, HmacStyle, MachineConfig, RequestTemplate, StatusRule,
     StatusTemplate, Timing,
 };
-pub use holders::{Holders, NodeSign};
+#[cfg(feature = "testing")]
+pub use hold_table::{HoldTable, Nodes};
+pub use holders::{Hold, Holders, NodeSign};
 pub use machine::{ConfigError, Machine};
 pub use power::{Clock, Power};
-pub use progress::machine_of;
 pub use reqwest_transport::ReqwestTransport;
 pub use secret::Secret;
 pub use transport::{Transport, TransportError, TrustedAuthorities};

@@ -23,7 +23,6 @@ pub struct ConfigError {
 pub struct Machine {
     pub(crate) name: String,
     pub(crate) node: String,
-    pub(crate) object_name: ObjectName,
     pub(crate) arch: Arch,
     pub(crate) capacity: Resources,
     pub(crate) config: MachineConfig,
@@ -62,13 +61,14 @@ pub(crate) enum StatusReader {
 }
 
 impl Machine {
-    pub fn new(config: MachineConfig, policy: &UrlPolicy) -> Result<Self, ConfigError> {
+    pub fn new(mut config: MachineConfig, policy: &UrlPolicy) -> Result<Self, ConfigError> {
+        config.timing.settle_seconds.get_or_insert(config.back_end.settle_seconds());
         let fail = |field: &str, why: String| ConfigError {
             machine: config.name.chars().take(80).collect(),
             field: field.to_owned(),
             why,
         };
-        let object_name = ObjectName::new(config.name.clone()).map_err(|error| fail("name", error.to_string()))?;
+        ObjectName::new(config.name.clone()).map_err(|error| fail("name", error.to_string()))?;
         let node = config.node.clone().unwrap_or_else(|| config.name.clone());
         ObjectName::new(node.clone()).map_err(|error| fail("node", error.to_string()))?;
         ObjectName::new(config.class.clone()).map_err(|error| fail("class", error.to_string()))?;
@@ -92,7 +92,7 @@ impl Machine {
         let gpus = i128::from(config.gpu.count).saturating_mul(1000);
         capacity.insert(config.gpu.resource.clone(), Quantity::from_thousandths(gpus));
         let back_end = back_end(&config, &node, policy).map_err(|(field, why)| fail(&field, why))?;
-        Ok(Machine { name: config.name.clone(), node, object_name, arch, capacity, config, back_end })
+        Ok(Machine { name: config.name.clone(), node, arch, capacity, config, back_end })
     }
 
     pub fn name(&self) -> &str {
@@ -104,7 +104,8 @@ impl Machine {
         format!("power://{}/{}", self.config.class, self.name)
     }
 
-    pub(crate) fn timing(&self) -> &Timing {
+    /// How patient to be, with what was not said filled in.
+    pub fn timing(&self) -> &Timing {
         &self.config.timing
     }
 

@@ -6,10 +6,10 @@ use crate::{
     catalogue::{PROVIDER, offering_id},
     config::MachineConfig,
     errors::Doing,
-    holders::{Holders, NodeSign},
+    holders::{Hold, Holders, NodeSign},
     look::instance,
     machine::{ConfigError, Machine},
-    progress::Told,
+    note::Note,
     step::{Command, Reached, Record, Sight, Step, Want, step},
     transport::Transport,
     url_policy::UrlPolicy,
@@ -20,24 +20,21 @@ use model::{Ensured, Gone, InstanceKey, InstanceRequest, InstanceState, Progress
 use provider::{Change, Provider, ProviderError, Scope};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 /// Tells the time. The host's clock, or a test's.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Where a claim's wish for a machine stands. Only a short cut for callers that come without progress: a process that
-/// has none of it finds everything out again.
-type Memory = BTreeMap<(Uid, String), Record>;
-
-/// A list of machines as a provider.
+/// A list of machines as a provider. It remembers nothing: who has a machine and how far it has come is in its hold.
+///
+/// A machine on the list is ours to switch, also one that somebody else left on; one that another claim holds is not.
 pub struct Power {
     pub(crate) machines: Vec<Machine>,
     policy: UrlPolicy,
     transport: Arc<dyn Transport>,
     pub(crate) holders: Arc<dyn Holders>,
     pub(crate) clock: Clock,
-    memory: Mutex<Memory>,
 }
 
 impl Power {
@@ -66,10 +63,10 @@ impl Power {
             }
             checked.push(machine);
         }
-        Ok(Power { machines: checked, policy, transport, holders, clock, memory: Mutex::default() })
+        Ok(Power { machines: checked, policy, transport, holders, clock })
     }
 
-    fn machine(&self, name: &str) -> Option<&Machine> {
+    pub(crate) fn machine(&self, name: &str) -> Option<&Machine> {
         self.machines.iter().find(|machine| machine.name == name)
     }
 
@@ -77,49 +74,69 @@ impl Power {
         Caller { transport: self.transport.as_ref(), policy: &self.policy }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One look, one step, at most one command.
-    async fn go(
-        &self,
-        want: Want,
-        machine: &Machine,
-        key: &InstanceKey,
-        told: Option<Told>,
-        epoch: u32,
-    ) -> Result<Step, ProviderError> {
-        let place = (key.claim.clone(), machine.name.clone());
-        let before = told.map(|told| told.record).or_else(|| self.memory().get(&place).cloned());
+    /// One look, one step, at most one command. What is meant to be done is noted before it is done.
+    async fn go(&self, want: Want, machine: &Machine, at: &Hold, epoch: Option<u32>) -> Result<Step, ProviderError> {
+        let noted = Note::parse(at.note.as_deref());
+        let epoch = epoch.or(noted.as_ref().map(|note| note.epoch)).unwrap_or_default();
+        let before = noted.filter(|note| note.epoch == epoch).map(|note| note.record);
         let reading = back_end::read(&self.caller(), machine, (self.clock)()).await?;
         let node = self.holders.node(&machine.node).await?;
-        let step = step(want, before.as_ref(), &sight(machine, &reading, node, (self.clock)()), machine.timing());
-        if let Some(command) = step.effect {
-            let request_id = request_id(key, machine, command, epoch, step.record.attempt);
-            let order = Order { command, claim: &key.claim, request_id: &request_id };
-            back_end::order(&self.caller(), machine, &reading, &order, (self.clock)()).await?;
+        let mut step = step(want, before.as_ref(), &sight(machine, &reading, node, (self.clock)()), machine.timing());
+        if matches!(step.reached, Reached::Off | Reached::GaveUp) {
+            self.holders.release(&machine.name, &at.claim).await?;
+            return Ok(step);
         }
-        let mut memory = self.memory();
-        match step.reached {
-            Reached::Off | Reached::GaveUp => memory.remove(&place),
-            Reached::On | Reached::Working { .. } => memory.insert(place, step.record.clone()),
-        };
-        drop(memory);
+        if before.as_ref() != Some(&step.record) {
+            self.note(machine, &at.claim, epoch, &step.record).await?;
+        }
+        if let (Some(command), Some(sent)) = (step.effect, &mut step.record.sent) {
+            let request_id = request_id(&at.claim, machine, command, epoch, step.record.attempt);
+            let order = Order { command, claim: &at.claim, request_id: &request_id };
+            back_end::order(&self.caller(), machine, &reading, &order, (self.clock)()).await?;
+            sent.answered = true;
+            // It has been done, so this must not become an error; without it, it is only sent once more.
+            drop(self.note(machine, &at.claim, epoch, &step.record).await);
+        }
         Ok(step)
     }
 
-    /// The machines of a claim: those it holds, and the one it was told of, unless somebody else has that by now.
-    pub(crate) async fn of_claim(&self, claim: &Uid, told: Option<&str>) -> Result<Vec<&Machine>, ProviderError> {
-        let mut found = Vec::new();
-        for machine in &self.machines {
-            match self.holders.holder(&machine.name).await? {
-                Some(holder) if holder == *claim => found.push(machine),
-                None if told == Some(machine.name.as_str()) => found.push(machine),
-                Some(_) | None => {}
+    async fn note(&self, machine: &Machine, claim: &Uid, epoch: u32, record: &Record) -> Result<(), ProviderError> {
+        let note = Note { epoch, record: record.clone() };
+        self.holders.note(&machine.name, claim, &note.write()).await
+    }
+
+    /// Takes a machine for a claim. One that another claim has is out of stock: the next offering may be tried.
+    async fn take(&self, machine: &Machine, claim: &Uid, held: Option<Hold>) -> Result<Hold, ProviderError> {
+        let hold = match held {
+            Some(hold) => hold,
+            None => self.holders.take(&machine.name, claim).await?,
+        };
+        if hold.claim == *claim {
+            return Ok(hold);
+        }
+        let doing = format!("switch on {}, which the claim {} has", machine.name, hold.claim);
+        Err(ProviderError::InsufficientCapacity { doing, scope: Scope::Offering(offering_id(machine)) })
+    }
+
+    /// Switches off what a claim holds, one after the other, but for one machine. `None` is: nothing is left.
+    async fn put_away(
+        &self,
+        claim: &Uid,
+        held: &BTreeMap<String, Hold>,
+        but: Option<&Machine>,
+    ) -> Result<Option<(Progress, u32)>, ProviderError> {
+        let but = but.map(Machine::name);
+        for (name, hold) in held.iter().filter(|(name, hold)| hold.claim == *claim && but != Some(name.as_str())) {
+            let Some(machine) = self.machine(name) else {
+                let doing = Doing { what: format!("switch off {name}"), changes: false };
+                return Err(doing.invalid("the machine is not configured any more, so it cannot be switched off"));
+            };
+            let step = self.go(Want::Off, machine, hold, None).await?;
+            if let Reached::Working { look_again_seconds } = step.reached {
+                return Ok(Some((progress(machine, &step), look_again_seconds)));
             }
         }
-        Ok(found)
+        Ok(None)
     }
 
     /// The machine that a request names, if the request can be met by it at all.
@@ -147,45 +164,34 @@ impl Power {
 
 #[async_trait]
 impl Change for Power {
-    async fn ensure(&self, request: &InstanceRequest, progress: Option<&Progress>) -> Result<Ensured, ProviderError> {
+    async fn ensure(&self, request: &InstanceRequest, _progress: Option<&Progress>) -> Result<Ensured, ProviderError> {
         let machine = self.asked_for(request)?;
-        let doing = || format!("switch on {}", machine.name);
-        if self.holders.holder(&machine.name).await?.is_some_and(|holder| holder != request.key.claim) {
-            return Err(ProviderError::Conflict { doing: doing(), what: format!("machine {}", machine.name) });
+        let mut held = self.holders.held().await?;
+        // A claim has one machine: whatever it had before this one goes first.
+        let claim = &request.key.claim;
+        if let Some((progress, look_again_seconds)) = self.put_away(claim, &held, Some(machine)).await? {
+            return Ok(Ensured::InProgress { progress, look_again_seconds });
         }
-        // Progress of an earlier offering says nothing about this one.
-        let told = Told::parse(progress).filter(|told| told.machine == machine.name && told.epoch == request.epoch);
-        let step = self.go(Want::On, machine, &request.key, told, request.epoch).await?;
+        let hold = self.take(machine, claim, held.remove(&machine.name)).await?;
+        let step = self.go(Want::On, machine, &hold, Some(request.epoch)).await?;
         match step.reached {
             Reached::On => Ok(Ensured::Running(instance(machine, InstanceState::Running))),
             Reached::Working { look_again_seconds } => {
-                let told = Told { machine: machine.name.clone(), epoch: request.epoch, record: step.record };
-                Ok(Ensured::InProgress { progress: told.write(), look_again_seconds })
+                Ok(Ensured::InProgress { progress: progress(machine, &step), look_again_seconds })
             }
             Reached::GaveUp | Reached::Off => Err(ProviderError::InsufficientCapacity {
-                doing: format!("{}: it did not come up within its attempts and boot budget", doing()),
+                doing: format!("switch on {}: it did not come up within its attempts and boot budget", machine.name),
                 scope: Scope::Offering(offering_id(machine)),
             }),
         }
     }
 
-    async fn ensure_gone(&self, key: &InstanceKey, progress: Option<&Progress>) -> Result<Gone, ProviderError> {
-        let told = Told::parse(progress);
-        let named = told.as_ref().map(|told| told.machine.as_str());
-        if let Some(name) = named.filter(|name| self.machine(name).is_none()) {
-            let doing = Doing { what: format!("switch off {name}"), changes: false };
-            return Err(doing.invalid("the machine is not configured any more, so it cannot be switched off"));
-        }
-        for machine in self.of_claim(&key.claim, named).await? {
-            let told = told.clone().filter(|told| told.machine == machine.name);
-            let epoch = told.as_ref().map_or(0, |told| told.epoch);
-            let step = self.go(Want::Off, machine, key, told, epoch).await?;
-            if let Reached::Working { look_again_seconds } = step.reached {
-                let told = Told { machine: machine.name.clone(), epoch, record: step.record };
-                return Ok(Gone::InProgress { progress: told.write(), look_again_seconds });
-            }
-        }
-        Ok(Gone::Confirmed)
+    async fn ensure_gone(&self, key: &InstanceKey, _progress: Option<&Progress>) -> Result<Gone, ProviderError> {
+        let held = self.holders.held().await?;
+        Ok(match self.put_away(&key.claim, &held, None).await? {
+            Some((progress, look_again_seconds)) => Gone::InProgress { progress, look_again_seconds },
+            None => Gone::Confirmed,
+        })
     }
 }
 
@@ -199,13 +205,18 @@ fn sight(machine: &Machine, reading: &Reading, node: NodeSign, now: Timestamp) -
     Sight { power: reading.power, has_status: machine.has_status(), has_soft_off: reading.has_soft_off, node, now }
 }
 
+/// For people who look at the claim: nothing here is read again, because everything is in the hold.
+fn progress(machine: &Machine, step: &Step) -> Progress {
+    Progress(format!("{} {:?}", machine.name, step.record.phase))
+}
+
 /// Claim, machine, action, epoch and attempt: the same for a command that is repeated because no answer came, another for
 /// one that is sent again because it was seen not to have worked.
-fn request_id(key: &InstanceKey, machine: &Machine, command: Command, epoch: u32, attempt: u32) -> String {
+fn request_id(claim: &Uid, machine: &Machine, command: Command, epoch: u32, attempt: u32) -> String {
     let action = match command {
         Command::On => "on",
         Command::SoftOff => "soft-off",
         Command::Off => "off",
     };
-    format!("{}-{}-{action}-{epoch}-{attempt}", key.claim, machine.name)
+    format!("{claim}-{}-{action}-{epoch}-{attempt}", machine.name)
 }

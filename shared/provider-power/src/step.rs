@@ -48,7 +48,7 @@ pub enum Want {
     Off,
 }
 
-/// What has been done so far. It travels in the port's `Progress`, so any process can go on.
+/// What has been done so far. It is noted beside the machine's holder, so any process can go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub want: Want,
@@ -56,9 +56,19 @@ pub struct Record {
     /// Since when we look. A command of somebody before us may have been under way then.
     pub watched_from: Timestamp,
     pub first_sent: Option<Timestamp>,
-    pub sent: Option<(Command, Timestamp)>,
-    /// Raised with every command; it is a part of the idempotency key.
+    pub sent: Option<Sent>,
+    /// Raised with every command that is not a repetition; it is a part of the idempotency key.
     pub attempt: u32,
+}
+
+/// The last command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    pub command: Command,
+    pub at: Timestamp,
+    /// Whether the back end took it. It is written down before it is sent, so one that is not answered was sent, or not,
+    /// or lost: it is sent again at once, under the same key.
+    pub answered: bool,
 }
 
 /// What is seen now.
@@ -136,12 +146,22 @@ fn shown(record: &Record, sight: &Sight) -> Shown {
         PowerState::TurningOn | PowerState::TurningOff => Shown::Changing,
         PowerState::Unknown if node_is_up => Shown::On,
         PowerState::Unknown if sight.has_status => Shown::Nothing,
-        // Without a status, a Node that went away after our command is all the proof there can be.
-        PowerState::Unknown if record.want == Want::Off && record.sent.is_some() => match sight.node.ready {
+        // Without a status, a Node that went away after a command that was taken is all the proof there can be.
+        PowerState::Unknown if record.want == Want::Off && record.was_answered() => match sight.node.ready {
             Some(true) => Shown::On,
             Some(false) | None => Shown::Off,
         },
         PowerState::Unknown => Shown::Nothing,
+    }
+}
+
+impl Record {
+    fn was_answered(&self) -> bool {
+        self.sent.is_some_and(|sent| sent.answered)
+    }
+
+    fn is_unanswered(&self) -> bool {
+        self.sent.is_some_and(|sent| !sent.answered)
     }
 }
 
@@ -168,15 +188,16 @@ impl Place<'_> {
                 }
             }
             (Shown::Nothing, Some(_)) if self.over_budget() => self.send(Command::Off, Phase::Failed),
-            (Shown::Off | Shown::Nothing, Some((_, at))) => self.again(at),
+            (Shown::Off | Shown::Nothing, Some(sent)) => self.again(sent),
         }
     }
 
     /// Power was asked for and does not show.
-    fn again(self, sent: Timestamp) -> Step {
-        let left = self.seconds_left(Some(sent), self.resend_seconds());
+    fn again(self, sent: Sent) -> Step {
+        let left = self.seconds_left(Some(sent.at), self.resend_seconds());
         let spent = self.record.attempt >= self.timing.most_attempts || self.over_budget();
         match (left, spent, self.shown) {
+            _ if !sent.answered && !self.over_budget() => self.send(Command::On, Phase::Booting),
             (1.., _, _) => self.wait(Phase::Booting, left.min(10)),
             (0, false, _) => self.send(Command::On, Phase::Booting),
             (0, true, Shown::Off) => self.reach(Phase::Failed, Reached::GaveUp),
@@ -187,12 +208,14 @@ impl Place<'_> {
 
     /// The next offering is tried only when this machine cannot come up behind its back.
     fn after_failing(self) -> Step {
-        let left = self.record.sent.map_or(0, |(_, at)| self.seconds_left(Some(at), self.resend_seconds()));
+        let left = self.record.sent.map_or(0, |sent| self.seconds_left(Some(sent.at), self.resend_seconds()));
+        let unanswered = self.record.is_unanswered();
         match self.sight.power {
             PowerState::Off if self.seconds_until_quiet() == 0 => self.reach(Phase::Failed, Reached::GaveUp),
-            _ if !self.sight.has_status => self.reach(Phase::Failed, Reached::GaveUp),
-            PowerState::On if left == 0 => self.send(Command::Off, Phase::Failed),
-            _ => self.wait(Phase::Failed, left.clamp(1, 10)),
+            PowerState::On | PowerState::TurningOn if left == 0 || unanswered => self.send(Command::Off, Phase::Failed),
+            _ if self.sight.has_status => self.wait(Phase::Failed, left.clamp(1, 10)),
+            _ if unanswered => self.send(Command::Off, Phase::Failed),
+            _ => self.reach(Phase::Failed, Reached::GaveUp),
         }
     }
 
@@ -212,26 +235,36 @@ impl Place<'_> {
                     left => self.wait(Phase::Draining, left),
                 }
             }
-            (Shown::On | Shown::Nothing, Some((command, at))) => self.still_on(command, at),
+            (Shown::On | Shown::Nothing, Some(sent)) => self.still_on(sent),
         }
     }
 
-    fn still_on(self, command: Command, sent: Timestamp) -> Step {
-        let soft = command == Command::SoftOff;
-        let patience = if soft { self.timing.soft_off_seconds } else { self.resend_seconds() };
-        match self.seconds_left(Some(sent), patience) {
-            0 if soft && !self.timing.force_off => self.send(Command::SoftOff, Phase::ShuttingDown),
-            0 => self.send(Command::Off, Phase::ShuttingDown),
+    fn still_on(self, sent: Sent) -> Step {
+        let soft = sent.command == Command::SoftOff;
+        let by_force = soft && self.timing.force_off;
+        // Force comes when the operating system has had its time, however often it had to be told.
+        let (since, patience) = match (soft, by_force) {
+            (true, true) => (self.record.first_sent, self.timing.soft_off_seconds),
+            (true, false) => (Some(sent.at), self.timing.soft_off_seconds),
+            (false, _) => (Some(sent.at), self.resend_seconds()),
+        };
+        match self.seconds_left(since, patience) {
+            0 if by_force => self.send(Command::Off, Phase::ShuttingDown),
+            left if left == 0 || !sent.answered => {
+                self.send(if soft { Command::SoftOff } else { Command::Off }, Phase::ShuttingDown)
+            }
             left => self.wait(Phase::ShuttingDown, left.min(15)),
         }
     }
 
     fn send(mut self, command: Command, phase: Phase) -> Step {
         let now = self.sight.now;
-        self.record.sent = Some((command, now));
+        if !self.record.sent.is_some_and(|sent| sent.command == command && !sent.answered) {
+            self.record.attempt = self.record.attempt.saturating_add(1);
+        }
+        self.record.sent = Some(Sent { command, at: now, answered: false });
         self.record.first_sent = self.record.first_sent.or(Some(now));
-        self.record.attempt = self.record.attempt.saturating_add(1);
-        let look_again_seconds = self.timing.settle_seconds.clamp(2, 15);
+        let look_again_seconds = self.settle_seconds().clamp(2, 15);
         self.record.phase = phase;
         Step { record: self.record, effect: Some(command), reached: Reached::Working { look_again_seconds } }
     }
@@ -249,8 +282,13 @@ impl Place<'_> {
 
     /// Until nothing that was sent, by us or before us, can change what is shown.
     fn seconds_until_quiet(&self) -> u32 {
-        let from = self.record.sent.map_or(self.record.watched_from, |(_, at)| at.max(self.record.watched_from));
-        self.seconds_left(Some(from), self.timing.settle_seconds)
+        let from = self.record.sent.map_or(self.record.watched_from, |sent| sent.at.max(self.record.watched_from));
+        self.seconds_left(Some(from), self.settle_seconds())
+    }
+
+    /// A checked machine has one; see [`crate::Machine`].
+    fn settle_seconds(&self) -> u32 {
+        self.timing.settle_seconds.unwrap_or_default()
     }
 
     /// Without a status only the Node can answer, and a Node takes its time.
@@ -259,7 +297,7 @@ impl Place<'_> {
             true => self.timing.resend_seconds,
             false => self.timing.boot_budget_seconds / self.timing.most_attempts.max(1),
         };
-        seconds.max(self.timing.settle_seconds).max(1)
+        seconds.max(self.settle_seconds()).max(1)
     }
 
     fn over_budget(&self) -> bool {

@@ -8,14 +8,14 @@ mod common;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use common::{claim, key, time};
+use common::{key, time};
 use http::{Request, Response};
 use jiff::{SignedDuration, Timestamp};
-use model::{InstanceRequest, Uid};
-use provider::{Change as _, Look as _, ProviderError};
+use model::InstanceRequest;
+use provider::{Change as _, Look as _};
 use provider_power::{
-    Auth, BackEndConfig, HmacStyle, Holders, MachineConfig, NodeSign, Power, Secret, Transport, TransportError,
-    UrlPolicy, presets,
+    Auth, BackEndConfig, HmacStyle, HoldTable, MachineConfig, Power, Secret, Transport, TransportError, UrlPolicy,
+    presets,
 };
 use serde_json::{Value, json};
 use std::{
@@ -45,19 +45,6 @@ impl Transport for Script {
     }
 }
 
-struct Held;
-
-#[async_trait]
-impl Holders for Held {
-    async fn holder(&self, _: &str) -> Result<Option<Uid>, ProviderError> {
-        Ok(Some(claim()))
-    }
-
-    async fn node(&self, _: &str) -> Result<NodeSign, ProviderError> {
-        Ok(NodeSign::default())
-    }
-}
-
 /// On, then off; nothing happens, so that force has to follow. Readings that repeat themselves are shown once.
 async fn requests(back_end: BackEndConfig, off: Value, on: Value) -> Vec<Value> {
     let script = Arc::new(Script { sent: Mutex::default(), shows: Mutex::new(off) });
@@ -66,7 +53,8 @@ async fn requests(back_end: BackEndConfig, off: Value, on: Value) -> Vec<Value> 
     let machine = MachineConfig::new("rack-1", 4, back_end);
     let policy = UrlPolicy::new(vec![], true);
     let clock: Arc<dyn Fn() -> Timestamp + Send + Sync> = Arc::new(move || *clock.lock().unwrap());
-    let power = Power::new(vec![machine], policy, script.clone(), Arc::new(Held), clock).unwrap();
+    let holders = Arc::new(HoldTable::without_nodes(clock.clone()));
+    let power = Power::new(vec![machine], policy, script.clone(), holders, clock).unwrap();
     let request = InstanceRequest {
         key: key(),
         offering: power.offerings().await.unwrap().remove(0),
@@ -112,12 +100,16 @@ async fn each_preset_sends_just_what_its_golden_file_says() {
         on.body = r#"{"machine":"${machine}","claim":"${claim}","id":"${requestId}"}"#.to_owned();
     }
     let maas_key = Auth::MaasKey(Secret::new("consumer:token:not-a-secret"));
-    let system = |power: &str| {
+    let reset = |power: &str, target: &str, allowable: &[&str]| {
         json!({ "PowerState": power, "Actions": { "#ComputerSystem.Reset": {
-            "target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
-            "ResetType@Redfish.AllowableValues": ["On", "ForceOff", "GracefulShutdown"] } } })
+            "target": target, "ResetType@Redfish.AllowableValues": allowable } } })
     };
-    let cases: [(&str, BackEndConfig, Value, Value); 9] = [
+    let system = |power: &str| {
+        let target = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
+        reset(power, target, &["On", "ForceOff", "GracefulShutdown"])
+    };
+    let vendor = |power: &str| reset(power, "/redfish/v1/Oem/Power?slot=7", &["ForceOn", "ForceOff"]);
+    let cases: [(&str, BackEndConfig, Value, Value); 10] = [
         ("seed", presets::seed(&up, &down), json!(""), json!("")),
         ("seed-signed", signed, json!(""), json!("")),
         ("maas", presets::maas(&up, &down, &query, &basic), json!("status : stopped"), json!("status : running")),
@@ -128,6 +120,12 @@ async fn each_preset_sends_just_what_its_golden_file_says() {
             json!({"state": "on"}),
         ),
         ("redfish", presets::redfish("https://bmc.example/redfish/v1/Systems/1", &basic), system("Off"), system("On")),
+        (
+            "redfish-vendor",
+            presets::redfish("https://bmc.example/redfish/v1/Systems/System.Embedded.1", &basic),
+            vendor("Off"),
+            vendor("On"),
+        ),
         (
             "bmclib",
             presets::bmclib(&url("/rpc"), "10.0.0.9", &hmac(HmacStyle::Bmclib)),

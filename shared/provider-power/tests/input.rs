@@ -6,9 +6,10 @@ mod common;
 
 use common::{KINDS, Kind, MACHINE, Stage, key};
 use model::{InstanceRequest, Progress, Quantity};
-use provider::{Change as _, Retry};
+use provider::{Change as _, Look as _, Retry};
 use provider_power::{
-    Auth, BackEndConfig, EnergyConfig, HostRule, Machine, MachineConfig, Secret, UrlPolicy, environment, presets,
+    Auth, BackEndConfig, EnergyConfig, Holders as _, HostRule, Machine, MachineConfig, Secret, UrlPolicy, environment,
+    presets,
 };
 use world::faults::{Fault, Matching, Mishap};
 
@@ -50,6 +51,50 @@ async fn a_wrong_secret_is_unauthorized_and_switches_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn webhooks_are_called_with_the_auth_of_their_template() {
+    use world::power::options::Auth as Asked;
+    let text = |text: &str| text.to_owned();
+    let cases = [
+        (Auth::Basic { user: text("u"), password: Secret::new("canary") }, {
+            Asked::Basic { user: text("u"), password: text("canary") }
+        }),
+        (Auth::Bearer(Secret::new("canary")), Asked::Bearer(text("canary"))),
+        (Auth::Header { name: text("x-key"), value: Secret::new("canary") }, {
+            Asked::Header { name: text("x-key"), value: text("canary") }
+        }),
+    ];
+    let with_auth = |config: &mut MachineConfig, auth: &Auth| {
+        let BackEndConfig::Templates { on, off, soft_off, status } = &mut config.back_end else { panic!("templates") };
+        let requests = [Some(on), Some(off), soft_off.as_mut()].into_iter().flatten().map(|request| &mut **request);
+        requests
+            .chain(status.as_mut().map(|status| &mut status.request))
+            .for_each(|request| request.auth = auth.clone());
+    };
+    for (auth, asked) in cases {
+        let rack = |rack: &mut world::power::Options| rack.webhook_auth = asked.clone();
+        let mut stage = Stage::with(Kind::WebhookWithStatus, rack, |config| with_auth(config, &auth));
+        stage.drive_on().await.unwrap();
+        stage.drive_off().await.unwrap();
+        assert_eq!(stage.record().boots, 1, "{auth:?}");
+        let mut stage = Stage::with(Kind::WebhookWithStatus, rack, |_| {});
+        assert_eq!(stage.drive_on().await.unwrap_err().reason(), "Unauthorized", "{auth:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_none_of_the_success_codes_is_not_believed_and_not_taken_for_a_refusal() {
+    let only = |config: &mut MachineConfig, code: u16| {
+        let BackEndConfig::Templates { on, .. } = &mut config.back_end else { panic!("templates") };
+        on.success = vec![code];
+    };
+    let stage = Stage::with(Kind::WebhookWithStatus, |_| {}, |config| only(config, 202));
+    let error = stage.power.ensure(&stage.request().await, None).await.unwrap_err();
+    assert_eq!((error.reason(), error.retry()), ("Uncertain", Retry::ReadBack), "it answered 200, and did it: {error}");
+    let mut stage = Stage::with(Kind::WebhookWithStatus, |_| {}, |config| only(config, 200));
+    stage.drive_on().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_call_is_one_typed_error() {
     let cases = [
         (401, "Unauthorized"),
@@ -74,16 +119,27 @@ async fn a_refused_call_is_one_typed_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_that_is_not_ours_is_found_out_again() {
+async fn a_note_that_is_not_ours_is_found_out_again() {
     let stage = Stage::of(Kind::WebhookWithStatus);
     let request = stage.request().await;
-    for text in ["", "nonsense", "{}", "[1]", r#"{"machine":"rack-1"}"#] {
+    stage.holders.take(MACHINE, &key().claim).await.unwrap();
+    for text in ["", "nonsense", "{}", "[1]", r#"{"epoch":1}"#] {
+        stage.holders.note(MACHINE, &key().claim, text).await.unwrap();
         stage.power.ensure(&request, Some(&Progress(text.to_owned()))).await.unwrap();
     }
     assert_eq!(stage.record().boots, 1);
-    let gone = r#"{"machine":"sold","epoch":1,"record":{"want":"On","phase":"Booting","watched_from":"2026-01-01T00:00:00Z","first_sent":null,"sent":null,"attempt":1}}"#;
-    let error = stage.power.ensure_gone(&key(), Some(&Progress(gone.to_owned()))).await.unwrap_err();
-    assert!(error.to_string().contains("not configured any more"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_was_taken_off_the_list_while_it_was_held_is_told_and_not_forgotten() {
+    let stage = Stage::of(Kind::WebhookWithStatus);
+    stage.holders.take("sold", &key().claim).await.unwrap();
+    let owned = stage.power.owned().await.unwrap();
+    assert_eq!((owned.len(), owned[0].key.claim.clone(), owned[0].instance.is_none()), (1, key().claim, true));
+    let error = stage.power.ensure_gone(&key(), None).await.unwrap_err();
+    assert_eq!(error.reason(), "InvalidRequest");
+    assert!(error.to_string().contains("sold: the machine is not configured any more"), "{error}");
+    assert!(stage.world.power.calls().is_empty());
 }
 
 #[test]
@@ -167,6 +223,26 @@ fn a_node_class_can_carry_all_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_not_said_about_settling_is_what_the_back_end_needs() {
+    let redfish = r#"{"kind": "redfish", "system": "https://bmc.test/redfish/v1/Systems/1"}"#;
+    let seed =
+        r#"{"kind": "templates", "on": {"url": "https://rack.test/on"}, "off": {"url": "https://rack.test/off"}}"#;
+    let cases = [
+        (redfish, "{}", 12),
+        (redfish, r#"{"bootBudgetSeconds": 600}"#, 12),
+        (redfish, r#"{"settleSeconds": 0}"#, 0),
+        (redfish, r#"{"settleSeconds": 30}"#, 30),
+        (seed, "{}", 0),
+        (seed, r#"{"settleSeconds": 5}"#, 5),
+    ];
+    for (back_end, timing, seconds) in cases {
+        let text = format!(r#"{{"name": "a", "gpu": {{"count": 1}}, "backEnd": {back_end}, "timing": {timing}}}"#);
+        let machine = Machine::new(serde_json::from_str(&text).unwrap(), &UrlPolicy::default()).unwrap();
+        assert_eq!(machine.timing().settle_seconds, Some(seconds), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_hour_costs_its_energy_or_nothing() {
     let energy = EnergyConfig {
         watts: 450,
@@ -223,6 +299,28 @@ fn the_variables_of_k8s_gpu_autoprovision_are_read_as_they_are() {
     ];
     assert_eq!(environment::read(odd).unwrap().machines.len(), 1, "an empty prefix is a prefix");
     assert!(environment::read([("GPU_COUNT", "1")]).unwrap().machines.is_empty());
+}
+
+/// Its chart makes the prefix from the node's name, in capitals: with whatever else that holds.
+#[test]
+fn the_variables_that_its_chart_makes_are_read() {
+    let read = environment::read([
+        ("FOO1_NAME", "foo1"),
+        ("FOO1_GPU_COUNT", "1"),
+        ("FOO1_SCALE_UP_ENDPOINT", "http://node-foo/up"),
+        ("FOO1_SCALE_DOWN_ENDPOINT", "http://node-foo/down"),
+        ("RACK-2.LAB_NAME", "rack-2.lab"),
+        ("RACK-2.LAB_GPU_COUNT", "8"),
+        ("RACK-2.LAB_SCALE_UP_ENDPOINT", "https://node-bar/up"),
+        ("RACK-2.LAB_SCALE_DOWN_ENDPOINT", "https://node-bar/down"),
+        ("PATH", "/bin"),
+    ])
+    .unwrap();
+    let machines: Vec<(&str, u32)> = read.machines.iter().map(|one| (one.name.as_str(), one.gpu.count)).collect();
+    assert_eq!(machines, [("foo1", 1), ("rack-2.lab", 8)], "in the order given");
+    assert!(read.warnings.is_empty());
+    assert!(read.machines.into_iter().all(|one| Machine::new(one, &UrlPolicy::new(vec![], true)).is_ok()));
+    assert!(environment::read([("PATH", "/bin")]).unwrap().machines.is_empty(), "none is no panic");
 }
 
 #[test]

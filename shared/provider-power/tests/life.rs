@@ -8,6 +8,7 @@ use common::{KINDS, Kind, MACHINE, Stage, claim, key};
 use jiff::SignedDuration;
 use model::{InstanceState, Stock, Uid};
 use provider::{Change as _, Look as _, ProviderError, Retry};
+use provider_power::Holders as _;
 use world::power::{Effect, Verb, options::WhileSettling};
 
 fn verbs(stage: &Stage) -> Vec<Verb> {
@@ -18,7 +19,7 @@ fn verbs(stage: &Stage) -> Vec<Verb> {
 async fn a_machine_goes_on_once_and_off_once_on_every_back_end() {
     for kind in KINDS {
         let mut stage = Stage::of(kind);
-        assert_eq!(stage.power.observe(&key()).await.unwrap().is_some(), kind == Kind::Seed, "{kind:?}");
+        assert_eq!(stage.power.observe(&key()).await.unwrap(), None, "{kind:?}");
         let instance = stage.drive_on().await.unwrap();
         assert_eq!(instance.provider_id, "power://default/rack-1");
         assert_eq!(instance.node.as_deref(), Some(MACHINE));
@@ -36,8 +37,9 @@ async fn a_machine_goes_on_once_and_off_once_on_every_back_end() {
         assert!(!stage.record().on, "{kind:?}");
         assert_eq!(stage.commands().len(), 2, "{kind:?}: {:?}", stage.commands());
         stage.drive_off().await.unwrap();
-        let more = if kind == Kind::Seed { 3 } else { 2 };
-        assert_eq!(stage.commands().len(), more, "{kind:?}: only without a status it has to be said again");
+        assert_eq!(stage.commands().len(), 2, "{kind:?}: what is gone is gone");
+        assert_eq!(stage.power.observe(&key()).await.unwrap(), None, "{kind:?}");
+        assert_eq!(stage.power.offerings().await.unwrap()[0].stock, Stock::Available, "{kind:?}");
         assert_eq!(stage.record().boots, 1, "{kind:?}");
         let keys: Vec<_> = stage.commands().into_iter().map(|call| call.idempotency_key.unwrap()).collect();
         assert!(keys.iter().all(|id| id.starts_with(claim().as_str())), "{keys:?}");
@@ -121,8 +123,10 @@ async fn a_busy_controller_is_asked_again_later() {
     for manner in [WhileSettling::Busy, WhileSettling::Conflicts] {
         let mut stage = Stage::with(Kind::Redfish, |rack| rack.redfish.while_settling = manner, |_| {});
         let request = stage.request().await;
-        stage.power.ensure(&request, None).await.unwrap();
-        stage.restart();
+        let lost = r#"{"to": "power", "method": "POST", "fault": "reset", "done": true}"#;
+        stage.world.faults.add(serde_json::from_str(lost).unwrap());
+        assert_eq!(stage.power.ensure(&request, None).await.unwrap_err().retry(), Retry::ReadBack);
+        // It was done and nobody knows, so it is sent again, while the first one settles.
         let error = stage.power.ensure(&request, None).await.unwrap_err();
         assert!(matches!(error.retry(), Retry::SameAfter(_)), "{manner:?}: {error}");
         stage.drive_on().await.unwrap();
@@ -154,11 +158,11 @@ async fn a_machine_that_does_not_come_up_is_given_up_and_left_off() {
 async fn cool_down_and_minimum_on_time_are_kept() {
     let mut stage = Stage::with(Kind::WebhookWithStatus, |_| {}, |config| config.timing.cool_down_seconds = 90);
     let start = stage.world.clock.now();
-    stage.cluster.since.lock().unwrap().off_since = Some(start);
+    stage.since.lock().unwrap().off_since = Some(start);
     stage.drive_on().await.unwrap();
     let on = stage.commands()[0].at;
     assert!(on.duration_since(start) >= SignedDuration::from_secs(90));
-    stage.cluster.since.lock().unwrap().on_since = Some(on);
+    stage.since.lock().unwrap().on_since = Some(on);
     stage.drive_off().await.unwrap();
     assert!(stage.commands()[1].at.duration_since(on) >= SignedDuration::from_secs(120));
 }
@@ -167,11 +171,12 @@ async fn cool_down_and_minimum_on_time_are_kept() {
 async fn a_machine_of_another_claim_is_not_touched() {
     let stage = Stage::with(Kind::WebhookWithStatus, |rack| rack.machines[0].starts_on = true, |_| {});
     let other = Uid::new("another").unwrap();
-    stage.cluster.holders.lock().unwrap().insert(MACHINE.to_owned(), other);
+    stage.holders.take(MACHINE, &other).await.unwrap();
     let request = stage.request().await;
     let error = stage.power.ensure(&request, None).await.unwrap_err();
-    assert!(matches!(error, ProviderError::Conflict { .. }), "{error}");
+    assert_eq!((error.reason(), error.retry()), ("InsufficientCapacity", Retry::NextOffering), "{error}");
     assert_eq!(stage.power.observe(&key()).await.unwrap(), None);
     assert_eq!(stage.power.ensure_gone(&key(), None).await.unwrap(), model::Gone::Confirmed);
     assert!(stage.world.power.calls().is_empty(), "not even a look");
+    assert_eq!(stage.holders.held().await.unwrap()[MACHINE].claim, other);
 }

@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use http::Request;
 use model::{InstanceKey, ObjectName, Uid};
 use provider::{Look as _, ProviderError};
 use provider_power::{
-    Auth, Holders, HostRule, MachineConfig, NodeSign, Power, ReqwestTransport, Secret, Transport as _,
+    Auth, HoldTable, Holders as _, HostRule, MachineConfig, Power, ReqwestTransport, Secret, Transport as _,
     TrustedAuthorities, UrlPolicy, presets,
 };
 use std::{
@@ -70,26 +69,16 @@ fn get(url: String) -> Request<Bytes> {
     Request::get(url).body(Bytes::new()).unwrap()
 }
 
-struct Held;
-
-#[async_trait]
-impl Holders for Held {
-    async fn holder(&self, _: &str) -> Result<Option<Uid>, ProviderError> {
-        Ok(Some(Uid::new("uid").unwrap()))
-    }
-    async fn node(&self, _: &str) -> Result<NodeSign, ProviderError> {
-        Ok(NodeSign::default())
-    }
-}
-
 async fn observe(url: &str) -> Result<(), ProviderError> {
     let auth = Auth::Basic { user: "admin".to_owned(), password: Secret::new("canary") };
     let machine = MachineConfig::new("rack-1", 1, presets::redfish(url, &auth));
     let policy = policy(&["127.0.0.0/8", "169.254.0.0/16", "192.0.2.0/24"]);
     let transport = Arc::new(ReqwestTransport::new(policy.clone()));
     let clock = Arc::new(jiff::Timestamp::now);
-    let power = Power::new(vec![machine], policy, transport, Arc::new(Held), clock).unwrap();
     let key = InstanceKey { claim: Uid::new("uid").unwrap(), name: ObjectName::new("a").unwrap() };
+    let holders = Arc::new(HoldTable::without_nodes(clock.clone()));
+    holders.take("rack-1", &key.claim).await.unwrap();
+    let power = Power::new(vec![machine], policy, transport, holders, clock).unwrap();
     power.observe(&key).await.map(drop)
 }
 
@@ -148,6 +137,22 @@ async fn credentials_do_not_follow_a_redirect_to_another_host() {
         assert_eq!(error.reason(), "InvalidRequest", "{target}: {error}");
         assert!(!error.to_string().contains("canary"), "{error}");
         assert_eq!(first.requests.load(Ordering::SeqCst), 1, "{target}");
+    }
+    assert_eq!(elsewhere.requests.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn credentials_do_not_follow_a_link_of_an_answer_to_another_host() {
+    let elsewhere = server(ok("{}"), None).await;
+    let there = format!("http://{}/reset", elsewhere.at);
+    let links = [format!(r#""target": "{there}""#), format!(r#""target": "/reset", "@Redfish.ActionInfo": "{there}""#)];
+    for link in links {
+        let system = format!(r##"{{"PowerState": "Off", "Actions": {{"#ComputerSystem.Reset": {{{link}}}}}}}"##);
+        let first = server(ok(&system), None).await;
+        let error = observe(&format!("http://{}/redfish/v1/Systems/1", first.at)).await.unwrap_err();
+        assert_eq!(error.reason(), "InvalidRequest", "{link}: {error}");
+        assert!(error.to_string().contains("to another host"), "{error}");
+        assert_eq!(first.requests.load(Ordering::SeqCst), 1, "{link}");
     }
     assert_eq!(elsewhere.requests.load(Ordering::SeqCst), 0);
 }

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use provider_power::{
     NodeSign, Timing,
-    step::{Command, Phase, PowerState, Reached, Record, Sight, Want, step},
+    step::{Command, Phase, PowerState, Reached, Record, Sent, Sight, Want, step},
 };
 
 const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -15,8 +15,8 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 fn record(want: Want, phase: Phase, sent: Option<(Command, i64)>, attempt: u32) -> Record {
-    let sent = sent.map(|(command, seconds)| (command, ago(seconds)));
-    let first_sent = sent.map(|(_, at)| at);
+    let sent = sent.map(|(command, seconds)| Sent { command, at: ago(seconds), answered: true });
+    let first_sent = sent.map(|sent| sent.at);
     Record { want, phase, watched_from: ago(10_000), first_sent, sent, attempt }
 }
 
@@ -26,7 +26,7 @@ fn sight(power: PowerState, ready: Option<bool>) -> Sight {
 }
 
 fn timing() -> Timing {
-    Timing { settle_seconds: 12, ..Timing::default() }
+    Timing { settle_seconds: Some(12), ..Timing::default() }
 }
 
 /// What is wanted, what was done, what is shown; then what is sent, the phase, and whether it is reached.
@@ -76,6 +76,56 @@ fn commands_go_out_on_transitions_only() {
         let finished = (!matches!(taken.reached, Reached::Working { .. })).then_some(taken.reached);
         assert_eq!(finished, reached, "case {index}: {taken:?}");
     }
+}
+
+#[test]
+fn a_command_that_was_not_answered_is_sent_again_at_once_under_the_same_key() {
+    let unanswered = |want, phase, command, seconds, attempt| {
+        let mut record = record(want, phase, Some((command, seconds)), attempt);
+        record.sent = record.sent.map(|sent| Sent { answered: false, ..sent });
+        record
+    };
+    let blind = Sight { has_status: false, has_soft_off: false, ..sight(PowerState::Unknown, None) };
+    let cases = [
+        (unanswered(Want::On, Phase::Booting, Command::On, 2, 1), sight(PowerState::Off, None), Command::On),
+        (unanswered(Want::On, Phase::Booting, Command::On, 2, 3), sight(PowerState::Off, None), Command::On),
+        (unanswered(Want::On, Phase::Booting, Command::On, 2, 1), blind.clone(), Command::On),
+        (unanswered(Want::On, Phase::Failed, Command::Off, 2, 4), sight(PowerState::On, None), Command::Off),
+        (unanswered(Want::On, Phase::Failed, Command::Off, 2, 4), blind.clone(), Command::Off),
+        (unanswered(Want::Off, Phase::ShuttingDown, Command::SoftOff, 2, 2), sight(PowerState::On, None), {
+            Command::SoftOff
+        }),
+        (unanswered(Want::Off, Phase::ShuttingDown, Command::Off, 2, 2), blind, Command::Off),
+    ];
+    for (before, seen, command) in cases {
+        let taken = step(before.want, Some(&before), &seen, &timing());
+        let sent = Some(Sent { command, at: NOW, answered: false });
+        assert_eq!((taken.effect, taken.record.sent), (Some(command), sent), "{before:?}");
+        assert_eq!(taken.record.attempt, before.attempt, "{before:?}: a repetition, not another attempt");
+    }
+}
+
+#[test]
+fn a_soft_off_that_never_gets_an_answer_ends_in_force_too() {
+    let mut before = record(Want::Off, Phase::ShuttingDown, Some((Command::SoftOff, 1)), 2);
+    before.first_sent = Some(ago(180));
+    before.sent = before.sent.map(|sent| Sent { answered: false, ..sent });
+    let taken = step(Want::Off, Some(&before), &sight(PowerState::On, None), &timing());
+    assert_eq!((taken.effect, taken.record.attempt), (Some(Command::Off), 3));
+}
+
+#[test]
+fn a_machine_that_was_just_switched_rests_first() {
+    let since = |on_since, off_since, power| Sight {
+        node: NodeSign { ready: None, on_since, off_since },
+        ..sight(power, None)
+    };
+    let draining = step(Want::Off, None, &since(Some(ago(20)), None, PowerState::On), &timing());
+    assert_eq!((draining.effect, draining.record.phase), (None, Phase::Draining));
+    assert_eq!(draining.reached, Reached::Working { look_again_seconds: 100 }, "the minimum on-time is 120 s");
+    let cooling = step(Want::On, None, &since(None, Some(ago(10)), PowerState::Off), &timing());
+    assert_eq!((cooling.effect, cooling.record.phase), (None, Phase::Off));
+    assert_eq!(cooling.reached, Reached::Working { look_again_seconds: 20 }, "the cool-down is 30 s");
 }
 
 #[test]

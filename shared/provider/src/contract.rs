@@ -26,6 +26,7 @@ pub enum Case {
     OneIsMade,
     AlreadySoIsNotMadeTwice,
     MakingGoesOnElsewhere,
+    TwoNeverShareOne,
     NothingToRemoveIsConfirmed,
     RemovingLeavesNothingBilled,
     RemovingGoesOnElsewhere,
@@ -44,11 +45,12 @@ pub enum Case {
 }
 
 impl Case {
-    pub const ALL: [Case; 19] = [
+    pub const ALL: [Case; 20] = [
         Case::OfferingsAreNamedAndTold,
         Case::OneIsMade,
         Case::AlreadySoIsNotMadeTwice,
         Case::MakingGoesOnElsewhere,
+        Case::TwoNeverShareOne,
         Case::NothingToRemoveIsConfirmed,
         Case::RemovingLeavesNothingBilled,
         Case::RemovingGoesOnElsewhere,
@@ -73,6 +75,7 @@ impl Case {
             Case::OneIsMade => "a fresh key becomes exactly one running instance that can be observed",
             Case::AlreadySoIsNotMadeTwice => "what is already so is not made twice",
             Case::MakingGoesOnElsewhere => "another machine goes on making, from the progress and from the key alone",
+            Case::TwoNeverShareOne => "two claims that ask for the same at once never share an instance",
             Case::NothingToRemoveIsConfirmed => "where nothing is, gone is confirmed and nothing is changed",
             Case::RemovingLeavesNothingBilled => "gone is confirmed only when nothing is billed",
             Case::RemovingGoesOnElsewhere => {
@@ -138,6 +141,7 @@ pub async fn check<S: Subject>(case: Case, make: &impl AsyncFn() -> S) -> Result
         Case::OneIsMade => creating::one_is_made(&make().await).await,
         Case::AlreadySoIsNotMadeTwice => creating::already_so_is_not_made_twice(&make().await).await,
         Case::MakingGoesOnElsewhere => creating::goes_on_elsewhere(make).await,
+        Case::TwoNeverShareOne => creating::two_never_share_one(make).await,
         Case::NothingToRemoveIsConfirmed => removing::nothing_is_confirmed(&make().await).await,
         Case::RemovingLeavesNothingBilled => removing::nothing_is_left(&make().await).await,
         Case::RemovingGoesOnElsewhere => removing::goes_on_elsewhere(make).await,

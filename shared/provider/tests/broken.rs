@@ -26,6 +26,8 @@ enum Habit {
     ConfirmsGoneTooEarly,
     /// Does not know what another handle began.
     NeedsItsMemory,
+    /// Answers with whatever runs.
+    SharesWhatRuns,
     CannotFindToObserve,
     ForgetsTheLastPage,
     OwnsEverything,
@@ -92,6 +94,10 @@ impl Change for Broken {
     async fn ensure(&self, request: &InstanceRequest, progress: Option<&Progress>) -> Result<Ensured, ProviderError> {
         let key = &request.key;
         let first_call = self.calls.fetch_add(1, Ordering::SeqCst) == 0;
+        let runs = self.servers().into_iter().find(|server| server.owner.is_some() && !server.is_of(key));
+        if let (Habit::SharesWhatRuns, Some(server)) = (self.habit, runs) {
+            return Ok(Ensured::Running(Instance { state: InstanceState::Running, ..server.instance() }));
+        }
         let again = match self.habit {
             Habit::CreatesTwice => progress.is_none(),
             Habit::NeedsItsMemory => first_call,
@@ -185,6 +191,7 @@ async fn every_bad_habit_is_caught_by_the_case_that_is_meant_for_it() {
         (Habit::CreatesTwice, Case::AlreadySoIsNotMadeTwice, "2 instances live under claim-1"),
         (Habit::CreatesTwice, Case::EveryFaultWhileMaking, "instances live under"),
         (Habit::NeedsItsMemory, Case::MakingGoesOnElsewhere, "on another machine each time"),
+        (Habit::SharesWhatRuns, Case::TwoNeverShareOne, "0 instances live under claim-2"),
         (Habit::AdoptsForeign, Case::ForeignIsNotTouched, "ensure ended in Reached"),
         (Habit::DeletesForeign, Case::ForeignIsNotTouched, "and is now"),
         (Habit::ForgetsAVolume, Case::RemovingLeavesNothingBilled, "left and billed: volume"),

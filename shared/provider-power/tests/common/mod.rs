@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, ObjectName, Offering, Progress, Uid};
 use provider::{Change as _, Look as _, ProviderError, Retry};
 use provider_power::{
-    Auth, BackEndConfig, Holders, HostRule, MachineConfig, NodeSign, Power, RequestTemplate, Secret, StatusRule,
+    Auth, BackEndConfig, HoldTable, HostRule, MachineConfig, NodeSign, Power, RequestTemplate, Secret, StatusRule,
     StatusTemplate, Transport, TransportError, UrlPolicy, presets,
 };
 use std::{
@@ -43,29 +43,20 @@ impl Transport for DoorTransport {
     }
 }
 
-/// Holders as a table, and Nodes from the world's cluster.
-#[derive(Clone)]
-pub struct Cluster {
-    pub world: World,
-    pub holders: Arc<Mutex<BTreeMap<String, Uid>>>,
-    pub since: Arc<Mutex<NodeSign>>,
-}
+/// What a test says about all Nodes, beside what the world's cluster shows of each.
+pub type Since = Arc<Mutex<NodeSign>>;
 
-#[async_trait]
-impl Holders for Cluster {
-    async fn holder(&self, machine: &str) -> Result<Option<Uid>, ProviderError> {
-        Ok(self.holders.lock().unwrap().get(machine).cloned())
-    }
-
-    async fn node(&self, node: &str) -> Result<NodeSign, ProviderError> {
-        let nodes = self.world.objects.list(&("".into(), "nodes".into()));
-        let found = nodes.iter().find(|stored| stored.value["metadata"]["name"] == node);
-        let ready = found.map(|stored| {
-            let conditions = stored.value["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True")
-        });
-        Ok(NodeSign { ready, ..*self.since.lock().unwrap() })
-    }
+/// Holds in a table, and Nodes from the world's cluster.
+pub fn holders(world: &World, since: &Since) -> HoldTable {
+    let (clock, world, since) = (world.clock, world.clone(), since.clone());
+    let ready = move |node: &str| {
+        let nodes = world.objects.list(&("".into(), "nodes".into()));
+        let found = nodes.iter().find(|stored| stored.value["metadata"]["name"] == node)?;
+        let conditions = found.value["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        Some(conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True"))
+    };
+    let nodes = move |node: &str| NodeSign { ready: ready(node), ..*since.lock().unwrap() };
+    HoldTable::new(Arc::new(move || clock.now()), Arc::new(nodes))
 }
 
 /// The back ends that the world has, as a machine may be configured for them.
@@ -92,11 +83,11 @@ impl Kind {
         }
     }
 
-    pub fn config(self, world: &World) -> BackEndConfig {
+    pub fn config(self, world: &World, machine: &str) -> BackEndConfig {
         let basic = Auth::Basic { user: "admin".to_owned(), password: Secret::new(PASSWORD) };
-        let webhook = |verb: &str| format!("http://rack.test/webhook/{MACHINE}/{verb}");
+        let webhook = |verb: &str| format!("http://rack.test/webhook/{machine}/{verb}");
         let post = |verb: &str| Box::new(RequestTemplate::new("POST", webhook(verb)).with_json("{}"));
-        let maas = |verb: &str| format!("http://rack.test/maaspower/{MACHINE}/{verb}");
+        let maas = |verb: &str| format!("http://rack.test/maaspower/{machine}/{verb}");
         let system = |id: &str| presets::redfish(&format!("http://rack.test/redfish/v1/Systems/{id}"), &basic);
         match self {
             Kind::Seed => presets::seed(&webhook("up"), &webhook("down")),
@@ -116,16 +107,17 @@ impl Kind {
                 })),
             },
             Kind::MaasPower => presets::maas(&maas("on"), &maas("off"), &maas("query"), &basic),
-            Kind::MaasApi => presets::maas_api("http://rack.test/MAAS", MACHINE, &Auth::MaasKey(Secret::new(MAAS_KEY))),
-            Kind::Redfish => system(&world.power.system_id(MACHINE).unwrap()),
-            Kind::RedfishByName => system(MACHINE),
+            Kind::MaasApi => presets::maas_api("http://rack.test/MAAS", machine, &Auth::MaasKey(Secret::new(MAAS_KEY))),
+            Kind::Redfish => system(&world.power.system_id(machine).unwrap()),
+            Kind::RedfishByName => system(machine),
         }
     }
 }
 
 pub struct Stage {
     pub world: World,
-    pub cluster: Cluster,
+    pub holders: HoldTable,
+    pub since: Since,
     pub kind: Kind,
     pub power: Power,
     pub crashed: Arc<AtomicBool>,
@@ -152,12 +144,12 @@ impl Stage {
             WorldOptions { power: options, ..WorldOptions::default() },
             Arc::new(move |_: &str| hook.store(true, Ordering::SeqCst)),
         );
-        let holders = BTreeMap::from([(MACHINE.to_owned(), claim())]);
-        let cluster = Cluster { world: world.clone(), holders: Arc::new(Mutex::new(holders)), since: Arc::default() };
-        let mut machine = MachineConfig::new(MACHINE, 4, kind.config(&world));
+        let since = Since::default();
+        let holders = holders(&world, &since);
+        let mut machine = MachineConfig::new(MACHINE, 4, kind.config(&world, MACHINE));
         config(&mut machine);
-        let power = provider(&world, &cluster, machine.clone());
-        Stage { world, cluster, kind, power, crashed, config: machine }
+        let power = provider(&world, &holders, vec![machine.clone()]);
+        Stage { world, holders, since, kind, power, crashed, config: machine }
     }
 
     pub fn record(&self) -> MachineRecord {
@@ -246,15 +238,15 @@ impl Stage {
     }
 
     pub fn restart(&mut self) {
-        self.power = provider(&self.world, &self.cluster, self.config.clone());
+        self.power = provider(&self.world, &self.holders, vec![self.config.clone()]);
     }
 }
 
-fn provider(world: &World, cluster: &Cluster, machine: MachineConfig) -> Power {
+pub fn provider(world: &World, holders: &HoldTable, machines: Vec<MachineConfig>) -> Power {
     let policy = UrlPolicy::new(vec![HostRule::parse("rack.test").unwrap()], true);
     let clock = world.clock;
     let transport = Arc::new(DoorTransport(world.clone()));
-    Power::new(vec![machine], policy, transport, Arc::new(cluster.clone()), Arc::new(move || clock.now())).unwrap()
+    Power::new(machines, policy, transport, Arc::new(holders.clone()), Arc::new(move || clock.now())).unwrap()
 }
 
 pub fn claim() -> Uid {

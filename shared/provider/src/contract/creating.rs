@@ -1,8 +1,9 @@
 //! Making: once, whatever is asked how often and from where.
 
-use model::{Ensured, InstanceState};
+use model::{Ensured, InstanceKey, InstanceState};
+use std::collections::BTreeSet;
 
-use super::drive::{Checked, Drive, Memory, exactly, fail, holds};
+use super::drive::{Checked, Drive, Ended, Memory, exactly, fail, holds};
 use super::{Outcome, Subject};
 
 pub(super) async fn one_is_made<S: Subject>(subject: &S) -> Checked<Outcome> {
@@ -70,6 +71,54 @@ pub(super) async fn goes_on_elsewhere<S: Subject>(make: &impl AsyncFn() -> S) ->
     }
     exactly(&subject, &request.key, 1, &drive.step).await?;
     Ok(Outcome::Passed)
+}
+
+/// In a cloud both get theirs. Where the offering is one machine, one gets it and the other may try its next offering.
+pub(super) async fn two_never_share_one<S: Subject>(make: &impl AsyncFn() -> S) -> Checked<Outcome> {
+    for memory in Memory::ALL {
+        let subject = make().await;
+        let offering = subject.obtainable();
+        let [one, other] = [(); 2].map(|()| subject.request(subject.fresh_key(), offering.clone(), 1));
+        let drive = Drive::new(&subject, memory, "two claims asking for the same at once");
+        let (first, second) = tokio::join!(drive.make(&one), drive.make(&other));
+        let (mut with, mut without) = (vec![], vec![]);
+        let mut identities = BTreeSet::new();
+        for (key, ended) in [(&one.key, first?), (&other.key, second?)] {
+            match ended {
+                Ended::Reached(instance) => {
+                    exactly(&subject, key, 1, &drive.step).await?;
+                    let shared = !identities.insert(instance.provider_id);
+                    holds(!shared, &drive.step, || "both were told the same instance".into())?;
+                    with.push(key);
+                }
+                Ended::LetGo(error) => {
+                    let goes_on = error.retry() == crate::Retry::NextOffering;
+                    holds(goes_on, &drive.step, || {
+                        format!("one was late, which is no reason for \"{error}\": its next offering may be tried")
+                    })?;
+                    without.push(key);
+                }
+            }
+        }
+        holds(!with.is_empty(), &drive.step, || "it can be had, and neither of them got it".into())?;
+        removed_one_by_one(&subject, &without, &with).await?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Removing the claim that has none, and then each that has one, leaves the others alone.
+async fn removed_one_by_one<S: Subject>(subject: &S, without: &[&InstanceKey], with: &[&InstanceKey]) -> Checked {
+    let drive = Drive::new(subject, Memory::KeyOnly, "removing one claim of two");
+    for key in without {
+        drive.must_go(key).await?;
+    }
+    let mut left = with;
+    while let [key, rest @ ..] = left {
+        exactly(subject, key, 1, &drive.step).await?;
+        drive.must_go(key).await?;
+        left = rest;
+    }
+    Ok(())
 }
 
 pub(super) async fn no_change_since<S: Subject>(subject: &S, before: usize, step: &str) -> Checked {
