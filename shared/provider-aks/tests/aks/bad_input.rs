@@ -3,7 +3,6 @@
 use crate::common::*;
 use model::{CapacityType, InstanceRequest};
 use provider::{Change as _, Look as _, ProviderError, Retry};
-use world::arm::ArmOptions;
 
 /// A change to a good request, and a word the error must have.
 type Case = (&'static str, fn(&mut InstanceRequest), &'static str);
@@ -79,7 +78,7 @@ async fn a_size_azure_does_not_have_is_a_capacity_failure_of_that_size() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_secret_is_unauthorized_and_names_the_identity() {
     let rig = rig();
-    let aks = another_with(&rig.world, &settings(&ArmOptions::default()), "wrong");
+    let aks = with_secret(&rig.world, "wrong");
     for error in [
         aks.ensure(&request("gpu1"), None).await.unwrap_err(),
         aks.ensure_gone(&key("gpu1", UID), None).await.unwrap_err(),

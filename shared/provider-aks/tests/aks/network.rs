@@ -1,49 +1,11 @@
-//! The real transport and the real credentials, over loopback.
+//! The real transport, and credentials that cannot work. Signing in over the real one is tests/sign_in.
 
 use crate::common::*;
 use bytes::Bytes;
 use http::Request;
-use model::{Ensured, Gone};
 use provider::{Change as _, ProviderError};
 use provider_aks::{Aks, AzureTokens, Settings, TokenError, Tokens as _, Transport as _, Web};
-use std::{sync::Arc, time::Duration};
-use world::{World, WorldOptions, arm::ArmOptions, serve::Listening};
-
-/// A world on loopback, 200 times as fast as ours, and the settings for it.
-async fn served() -> (World, Settings) {
-    let world = World::start(WorldOptions { speed: 200.0, ..WorldOptions::default() });
-    let listening = Listening::bind(0).await.unwrap();
-    let address = listening.address().unwrap();
-    tokio::spawn(listening.serve(world.aks(), None));
-    let mut settings = settings(&ArmOptions::default());
-    settings.endpoint = format!("http://{address}");
-    (world, settings)
-}
-
-#[tokio::test]
-async fn a_life_over_real_http() {
-    let (world, settings) = served().await;
-    let web = Arc::new(Web::default());
-    let aks = Aks::new(settings.clone(), web.clone(), Arc::new(WorldTokens::at(&settings.endpoint, web)));
-    let (request, mut progress) = (request("gpu1"), None);
-    loop {
-        match aks.ensure(&request, progress.as_ref()).await.unwrap() {
-            Ensured::Running(_) => break,
-            Ensured::InProgress { progress: now, look_again_seconds } => {
-                progress = Some(now);
-                world.clock.sleep(Duration::from_secs(u64::from(look_again_seconds))).await;
-            }
-        }
-    }
-    let mut progress = None;
-    while let Gone::InProgress { progress: now, look_again_seconds } =
-        aks.ensure_gone(&request.key, progress.as_ref()).await.unwrap()
-    {
-        progress = Some(now);
-        world.clock.sleep(Duration::from_secs(u64::from(look_again_seconds))).await;
-    }
-    assert_eq!(world.arm.snapshot().alive().filter(|pool| !pool.system).count(), 0);
-}
+use std::sync::Arc;
 
 #[tokio::test]
 async fn what_was_never_sent_is_told_from_what_was_not_answered() {
@@ -73,7 +35,10 @@ async fn a_credential_that_cannot_work_says_which_it_is() {
         _ => None,
     };
     let settings = Settings::read(lookup).unwrap();
-    let error = AzureTokens::new(settings.clone()).token("https://management.azure.com/.default").await.unwrap_err();
+    let error = AzureTokens::new(settings.clone(), Arc::new(Web::default()))
+        .token("https://management.azure.com/.default")
+        .await
+        .unwrap_err();
     assert!(matches!(error, TokenError::Denied(_)), "{error}");
     let error = Aks::connect(settings).ensure(&request("gpu1"), None).await.unwrap_err();
     assert!(matches!(error, ProviderError::Unauthorized { .. }), "{error}");
