@@ -113,7 +113,10 @@ mod tests {
             created_at: None,
             state: InstanceState::Running,
         };
-        assert_eq!(named("scaleway://instance/fr-par-2/abc").node_provider_id(), Some("scaleway://instance/fr-par-2/abc"));
+        assert_eq!(
+            named("scaleway://instance/fr-par-2/abc").node_provider_id(),
+            Some("scaleway://instance/fr-par-2/abc")
+        );
         assert_eq!(named("/subscriptions/s/agentPools/gpu1").node_provider_id(), None);
         assert_eq!(named("").node_provider_id(), None);
     }

@@ -167,3 +167,18 @@ fn text(error: &azure_core::Error) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("To troubleshoot"));
     lines.collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_credential_that_may_work_later_keeps_the_others_refusals_from_being_final() {
+        let denied = ("az CLI", TokenError::Denied("not installed".to_owned()));
+        let passing = ("managed identity", TokenError::Unavailable("HTTP 503".to_owned()));
+        let both = "managed identity: HTTP 503; az CLI: not installed".to_owned();
+        assert_eq!(all_failed(&[passing, denied.clone()]), TokenError::Unavailable(both));
+        assert_eq!(all_failed(&[denied]), TokenError::Denied("az CLI: not installed".to_owned()));
+        assert_eq!(all_failed(&[]), TokenError::Denied("no credential is configured".to_owned()));
+    }
+}

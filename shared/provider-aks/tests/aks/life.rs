@@ -16,6 +16,8 @@ async fn a_claim_becomes_one_pool_and_leaves_nothing() {
     assert_eq!((made.instance_type.as_str(), made.state), (A100, InstanceState::Running));
     assert_eq!(made.created_at, Some("2026-01-01T00:00:00Z".parse().unwrap()));
     assert_eq!(rig.aks.observe(&request.key).await.unwrap(), Some(made.clone()));
+    assert!(made.provider_id.ends_with("/agentPools/gpu1"), "{}", made.provider_id);
+    assert_eq!(made.node_provider_id(), None, "only the Node knows its scale set");
     let owned = rig.aks.owned().await.unwrap();
     assert_eq!((owned.len(), &owned[0].key, owned[0].what.as_str()), (1, &request.key, "agent pool gpu1"));
     assert_eq!(rig.make(&request, false).await.unwrap(), made, "twice is once");
