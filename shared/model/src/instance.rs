@@ -56,6 +56,7 @@ pub enum Gone {
 /// A machine that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
+    /// What the cloud calls it, the same for as long as it lives. Not always what its Node says: see `node_provider_id`.
     pub provider_id: String,
     /// The name its Node has or will have, where that is known.
     pub node: Option<String>,
@@ -65,6 +66,15 @@ pub struct Instance {
     pub image: Option<String>,
     pub created_at: Option<Timestamp>,
     pub state: InstanceState,
+}
+
+impl Instance {
+    /// The `spec.providerID` its Node has or will have. `None` where only the Node can tell: AKS makes a pool, and names the
+    /// machine in it later.
+    pub fn node_provider_id(&self) -> Option<&str> {
+        // Kubernetes defines `<provider>://<id>`; a cloud's own name without that is no claim about the Node.
+        self.provider_id.contains("://").then_some(self.provider_id.as_str())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,4 +95,29 @@ pub struct Owned {
     pub instance: Option<Instance>,
     /// What it is, for people: `agent pool gpu1`, `volume 6f1c…`.
     pub what: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_in_the_form_of_kubernetes_is_the_nodes() {
+        let named = |provider_id: &str| Instance {
+            provider_id: provider_id.to_owned(),
+            node: None,
+            instance_type: String::new(),
+            zone: None,
+            capacity_type: crate::CapacityType::OnDemand,
+            image: None,
+            created_at: None,
+            state: InstanceState::Running,
+        };
+        assert_eq!(
+            named("scaleway://instance/fr-par-2/abc").node_provider_id(),
+            Some("scaleway://instance/fr-par-2/abc")
+        );
+        assert_eq!(named("/subscriptions/s/agentPools/gpu1").node_provider_id(), None);
+        assert_eq!(named("").node_provider_id(), None);
+    }
 }

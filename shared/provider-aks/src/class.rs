@@ -3,14 +3,14 @@
 //! | key | in the pool |
 //! |---|---|
 //! | `spot` = `true` | `scaleSetPriority` Spot, as a spot offering does |
-//! | `spotMaxPrice` | `spotMaxPrice`, USD an hour; -1 (up to the on-demand price) unless told |
+//! | `spotMaxPrice` | the same, USD an hour; -1 (up to the on-demand price) unless told |
 //! | `zones` = `1,2` | `availabilityZones`, where the offering names no zone itself |
 //! | `vnetSubnetID`, `podSubnetID` | the same |
 //! | `tags.<name>` | `tags` |
 //! | `maxPods` | the same, 10 to 250 |
 //! | `gpuInstanceProfile` | the same: MIG1g, MIG2g, MIG3g, MIG4g, MIG7g |
 //! | `gpu.mode` or `gpuDriver` | `gpuProfile.driver`: Install (`Driver`, `Install`) or None |
-//! | `imageFamily` | `osSKU`: Ubuntu, Ubuntu2204, Ubuntu2404, AzureLinux; wins over the annotation |
+//! | `imageFamily` | `osSKU`: Ubuntu, Ubuntu2204, AzureLinux; wins over the annotation |
 //! | `osDiskSizeGB` | the same, 30 to 2048; wins over the claim's storage request |
 //! | `osDiskType` | the same: Managed, Ephemeral |
 //! | `capacityReservationGroupID` | the same; needed by a reserved offering |
@@ -29,7 +29,8 @@ pub(crate) struct Class<'a> {
 }
 
 const PROFILES: [&str; 5] = ["MIG1g", "MIG2g", "MIG3g", "MIG4g", "MIG7g"];
-const IMAGES: [&str; 5] = ["Ubuntu", "Ubuntu2204", "Ubuntu2404", "AzureLinux", "AzureLinux3"];
+/// Those of the API version that `client.rs` speaks: `AzureLinux3` and `Ubuntu2404` came later.
+const IMAGES: [&str; 3] = ["Ubuntu", "Ubuntu2204", "AzureLinux"];
 
 impl<'a> Class<'a> {
     pub fn new(class: &'a BTreeMap<String, String>) -> Self {
@@ -65,6 +66,18 @@ impl<'a> Class<'a> {
 
     pub fn image(&self) -> Result<Option<&'static str>, String> {
         self.one_of("imageFamily", &IMAGES)
+    }
+
+    /// What a spot machine may cost, USD an hour; -1 is up to the on-demand price.
+    pub fn spot_price(&self) -> Result<Value, String> {
+        let text = self.text("spotMaxPrice").unwrap_or("-1");
+        if text == "-1" {
+            return Ok(json!(-1));
+        }
+        let price = text.parse().ok().filter(|price: &f64| price.is_finite() && *price > 0.0);
+        price.map(|price| json!(price)).ok_or_else(|| {
+            format!("spotMaxPrice is {text:?}; write USD an hour, as in 1.5, or -1 for up to the on-demand price")
+        })
     }
 
     /// The zones of a regional offering, where the class names some.

@@ -24,8 +24,9 @@ const API_VERSION: &str = "2025-05-01";
 const COMPUTE_VERSION: &str = "2021-07-01";
 const PRICES_VERSION: &str = "2023-01-01-preview";
 
-/// Whatever carries the request: no answer within this is no answer.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// Whatever carries the request: no answer within this is no answer. Less than a call as a whole has, so that it can say which
+/// request it was.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// A list that does not end is a defect of whoever writes it.
 const MOST_PAGES: usize = 200;
 
@@ -207,6 +208,9 @@ impl Client {
                 return Err(Failure::Other(ProviderError::Unauthorized { doing: doing(), why }));
             }
             Ok(Err(TokenError::Unavailable(why))) => return Err(unavailable(format!("no token: {why}"))),
+            Ok(Err(TokenError::Throttled { retry_after })) => {
+                return Err(Failure::Other(ProviderError::Throttled { doing: doing(), retry_after }));
+            }
             Err(_) => return Err(unavailable("no token came in time".to_owned())),
         };
         let mut value = HeaderValue::from_str(&format!("Bearer {token}"))

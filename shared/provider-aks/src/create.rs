@@ -40,8 +40,7 @@ pub(crate) async fn ensure(
     let attempt = Attempt { aks, request, draft, doing };
     let epoch = request.epoch;
     match Step::read(progress).filter(|step| step.is_of(epoch)) {
-        // The first call asks for the pool at once: the condition makes that safe, and it saves a request.
-        None | Some(Step::Deleting { .. }) => attempt.make().await,
+        None | Some(Step::Deleting { .. }) => attempt.look().await,
         Some(Step::Creating { operation, .. }) => match attempt.follow(operation.as_deref()).await? {
             Operation::Running { after } => Ok(going_on(Step::Creating { epoch, operation }, after)),
             Operation::Failed(cause) => attempt.clear(Some(cause)).await,
@@ -108,7 +107,12 @@ impl Attempt<'_> {
     /// Azure says `OperationNotAllowed` for a busy cluster and for a full quota alike; the quota's own numbers tell.
     async fn busy(&self, refusal: &Refusal) -> ProviderError {
         let full = match refusal.has("OperationNotAllowed") {
-            true => self.aks.shortfall(&self.request.offering.id, QUOTA_AGE).await,
+            true => match self.aks.shortfall(&self.request.offering.id, QUOTA_AGE).await {
+                Err(error @ ProviderError::Throttled { .. }) => return error,
+                // Taken for busy, it is asked again; taken for full, it would be given up.
+                Err(_) => None,
+                Ok(full) => full,
+            },
             false => None,
         };
         if full.is_some() {
@@ -128,7 +132,8 @@ impl Attempt<'_> {
 
     async fn error(&self, refusal: &Refusal) -> ProviderError {
         let quota = match errors::meaning(refusal).0 {
-            Meaning::Quota => self.aks.shortfall(&self.request.offering.id, Duration::ZERO).await,
+            // Without the numbers the refusal is as true.
+            Meaning::Quota => self.aks.shortfall(&self.request.offering.id, Duration::ZERO).await.ok().flatten(),
             _ => None,
         };
         errors::error(&self.doing, refusal, self.about(quota.as_ref()))

@@ -53,6 +53,10 @@ pub(crate) async fn ensure_gone(
         Ok(answer) => Ok(going_on(answer.operation, answer.retry_after)),
         Err(Failure::Refused(refusal)) => match errors::meaning(&refusal).0 {
             Meaning::Changed | Meaning::Absent if refusal.status < 500 => Ok(going_on(None, Some(MOMENT))),
+            // The cluster is busy, perhaps with this very deletion: whoever is on the way may have sent it twice.
+            Meaning::Busy if refusal.status < 500 => {
+                Ok(going_on(None, Some(refusal.retry_after.unwrap_or(errors::BUSY_FOR))))
+            }
             _ => Err(errors::error(&doing, &refusal, About { changes: true, ..About::default() })),
         },
         Err(Failure::Other(error)) => Err(error),

@@ -187,12 +187,9 @@ fn place(request: &InstanceRequest, class: &Class<'_>, properties: &mut Map<Stri
         return Err("a reserved offering needs capacityReservationGroupID in its node class".to_owned());
     }
     if id.capacity_type == CapacityType::Spot || class.is_true("spot")? {
-        let price = class.text("spotMaxPrice").unwrap_or("-1");
-        let price: f64 =
-            price.parse().map_err(|_| format!("spotMaxPrice is {price:?}; write USD an hour, as in 1.5"))?;
         properties.insert("scaleSetPriority".to_owned(), json!("Spot"));
         properties.insert("scaleSetEvictionPolicy".to_owned(), json!("Delete"));
-        properties.insert("spotMaxPrice".to_owned(), json!(price));
+        properties.insert("spotMaxPrice".to_owned(), class.spot_price()?);
     }
     Ok(())
 }

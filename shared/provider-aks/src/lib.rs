@@ -4,6 +4,7 @@
 //! written on it, and an operation's address is the progress. What a node class may ask for beyond gpu-provisioner's pool is
 //! listed in `class.rs`; what every error code of Azure becomes, in `errors.rs`.
 
+mod carrier;
 mod catalogue;
 mod class;
 mod client;
@@ -71,8 +72,9 @@ impl Aks {
 
     /// Over the network, with the identity of the settings.
     pub fn connect(settings: Settings) -> Self {
-        let tokens = Arc::new(AzureTokens::new(settings.clone()));
-        Aks::new(settings, Arc::new(Web::default()), tokens)
+        let web = Arc::new(Web::default());
+        let tokens = Arc::new(AzureTokens::new(settings.clone(), web.clone()));
+        Aks::new(settings, web, tokens)
     }
 
     /// Another clock, for tests and worlds.

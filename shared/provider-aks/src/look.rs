@@ -55,17 +55,13 @@ impl Aks {
         self.client.delete(doing, &self.client.pool_url(&pool.name), condition).await
     }
 
-    /// The quota an offering does not fit into, as far as the quota can be read.
-    pub(crate) async fn shortfall(&self, offering: &OfferingId, not_older: Duration) -> Option<QuotaSeen> {
-        // With an age of zero the kept value is never taken, so it is read and then found in what was kept.
-        let usages = match not_older.is_zero() {
-            true => {
-                self.quota().await.ok()?;
-                self.usages.get(Duration::MAX)?
-            }
-            false => self.usages(not_older).await?,
-        };
-        quota::shortfall(&usages, offering)
+    /// The quota an offering does not fit into, if there is one.
+    pub(crate) async fn shortfall(
+        &self,
+        offering: &OfferingId,
+        not_older: Duration,
+    ) -> Result<Option<QuotaSeen>, ProviderError> {
+        Ok(quota::shortfall(&self.usages(not_older).await?, offering))
     }
 
     pub(crate) async fn observe_key(&self, key: &InstanceKey) -> Result<Option<Instance>, ProviderError> {

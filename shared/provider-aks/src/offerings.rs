@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     Aks, PROVIDER,
     catalogue::{AS_OF, SIZES, Size},
+    errors::About,
     names::MACHINE_TYPE,
     quota::{self, SPOT_FAMILY},
 };
@@ -59,7 +60,12 @@ impl Aks {
     pub(crate) async fn all_offerings(&self) -> Result<Vec<Offering>, ProviderError> {
         let location = self.client.settings.location.as_str();
         let (sizes, prices) = (self.sizes().await, self.prices().await);
-        let usages = self.usages(QUOTA_AGE).await;
+        let usages = match &sizes {
+            // Resource Manager asked to be left alone, and the quota is its own too.
+            Err(ProviderError::Throttled { .. }) => None,
+            _ => self.usages(QUOTA_AGE).await.ok(),
+        };
+        let sizes = sizes.ok();
         let mut offerings: Vec<Offering> = match &sizes {
             None => bundled(location, &["1", "2", "3"]),
             Some(sizes) => SIZES
@@ -90,13 +96,15 @@ impl Aks {
         Ok(offerings)
     }
 
-    async fn sizes(&self) -> Option<std::sync::Arc<Sizes>> {
+    async fn sizes(&self) -> Result<std::sync::Arc<Sizes>, ProviderError> {
         if let Some(kept) = self.sizes.get(SIZES_AGE) {
-            return Some(kept);
+            return Ok(kept);
         }
-        let found = self.client.list("reading VM sizes", self.client.sizes_url(), "value", "nextLink").await.ok()?;
+        let doing = "reading VM sizes";
+        let found = self.client.list(doing, self.client.sizes_url(), "value", "nextLink").await;
+        let found = found.map_err(|failure| failure.into_error(doing, About::default()))?;
         let location = self.client.settings.location.as_str();
-        Some(self.sizes.set(found.iter().filter_map(|sku| in_region(sku, location)).collect()))
+        Ok(self.sizes.set(found.iter().filter_map(|sku| in_region(sku, location)).collect()))
     }
 
     async fn prices(&self) -> Option<std::sync::Arc<Prices>> {

@@ -96,9 +96,9 @@ impl Pool {
             _ => None,
         };
         Instance {
-            // The scale set's number is not in the pool, so this is the pool's own ID. The Node has the machine's; it is
-            // found by the label with the claim's UID.
-            provider_id: format!("azure://{}", self.id),
+            // The pool's own ID, and deliberately not `azure://…`: which scale set and which number the machine has is on
+            // its Node alone, which is found by the label with the claim's UID.
+            provider_id: self.id.clone(),
             node: None,
             instance_type: self.size.clone(),
             zone,

@@ -64,18 +64,16 @@ impl<T> Kept<T> {
 impl Aks {
     /// Every quota line of the region, as it is now.
     pub async fn quota(&self) -> Result<Vec<Usage>, ProviderError> {
-        let doing = format!("reading the quota of {}", self.client.settings.location);
-        let usages = read(&self.client, &doing).await;
-        usages.map(|usages| self.usages.set(usages).to_vec())
+        self.usages(Duration::ZERO).await.map(|usages| usages.to_vec())
     }
 
-    /// The usages, not older than that; `None` where they cannot be read.
-    pub(crate) async fn usages(&self, not_older: Duration) -> Option<Arc<Vec<Usage>>> {
+    /// The usages, not older than that.
+    pub(crate) async fn usages(&self, not_older: Duration) -> Result<Arc<Vec<Usage>>, ProviderError> {
         if let Some(kept) = self.usages.get(not_older) {
-            return Some(kept);
+            return Ok(kept);
         }
-        self.quota().await.ok()?;
-        self.usages.get(not_older)
+        let doing = format!("reading the quota of {}", self.client.settings.location);
+        Ok(self.usages.set(read(&self.client, &doing).await?))
     }
 }
 

@@ -1,19 +1,25 @@
-//! Access tokens: from azure_identity in the field, from the world in tests.
+//! Access tokens, by azure_identity over our own transport.
 
 use async_trait::async_trait;
 use azure_core::{
     cloud::{CloudConfiguration, CustomConfiguration},
     credentials::{Secret, TokenCredential},
-    http::ClientOptions,
+    error::ErrorKind,
+    http::{ClientOptions, RetryOptions},
 };
 use azure_identity::{
     AzureCliCredential, ClientAssertionCredentialOptions, ClientSecretCredential, ClientSecretCredentialOptions,
     ManagedIdentityCredential, ManagedIdentityCredentialOptions, UserAssignedId, WorkloadIdentityCredential,
     WorkloadIdentityCredentialOptions,
 };
+use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::settings::{Credential, Settings};
+use crate::{
+    carrier::Carrier,
+    settings::{Credential, Settings},
+    transport::Transport,
+};
 
 /// Gives bearer tokens and keeps them as long as they are good.
 #[async_trait]
@@ -33,18 +39,21 @@ pub enum TokenError {
     Denied(String),
     #[error("{0}")]
     Unavailable(String),
+    #[error("Entra ID asks to be called less often")]
+    Throttled { retry_after: Option<Duration> },
 }
 
 /// azure_identity, by the credentials of the settings, in their order. Nothing is built before the first token.
 pub struct AzureTokens {
     settings: Settings,
+    transport: Arc<dyn Transport>,
     /// The one that worked; azure_identity caches tokens in it.
     working: Mutex<Option<Arc<dyn TokenCredential>>>,
 }
 
 impl AzureTokens {
-    pub fn new(settings: Settings) -> Self {
-        AzureTokens { settings, working: Mutex::new(None) }
+    pub fn new(settings: Settings, transport: Arc<dyn Transport>) -> Self {
+        AzureTokens { settings, transport, working: Mutex::new(None) }
     }
 
     fn working(&self) -> Option<Arc<dyn TokenCredential>> {
@@ -58,7 +67,13 @@ impl AzureTokens {
     fn options(&self) -> ClientOptions {
         let mut custom = CustomConfiguration::default();
         custom.authority_host = self.settings.authority_host.clone();
-        ClientOptions { cloud: Some(Arc::new(CloudConfiguration::Custom(custom))), ..ClientOptions::default() }
+        ClientOptions {
+            cloud: Some(Arc::new(CloudConfiguration::Custom(custom))),
+            // The caller retries; a call that waits here would be one that nobody else can serve.
+            retry: RetryOptions::none(),
+            transport: Some(azure_core::http::Transport::new(Arc::new(Carrier(self.transport.clone())))),
+            ..ClientOptions::default()
+        }
     }
 
     fn build(&self, credential: &Credential) -> azure_core::Result<Arc<dyn TokenCredential>> {
@@ -90,30 +105,28 @@ impl AzureTokens {
 #[async_trait]
 impl Tokens for AzureTokens {
     async fn token(&self, scope: &str) -> Result<String, TokenError> {
-        // azure_identity's own HTTP client needs the TLS provider too; a second installation is refused and harmless.
-        drop(rustls::crypto::ring::default_provider().install_default());
         if let Some(credential) = self.working() {
             let token = credential.get_token(&[scope], None).await;
             return token.map(|token| token.token.secret().to_owned()).map_err(|error| failure(&error));
         }
-        let mut last = TokenError::Denied("no credential is configured".to_owned());
+        let mut failures = Vec::new();
         for credential in &self.settings.credentials {
-            let built = match self.build(credential) {
-                Ok(built) => built,
-                Err(error) => {
-                    last = TokenError::Denied(format!("{}: {error}", credential.name()));
-                    continue;
-                }
+            let failed = match self.build(credential) {
+                Ok(built) => match built.get_token(&[scope], None).await {
+                    Ok(token) => {
+                        self.set_working(Some(built));
+                        return Ok(token.token.secret().to_owned());
+                    }
+                    Err(error) => failure(&error),
+                },
+                Err(error) => TokenError::Denied(text(&error)),
             };
-            match built.get_token(&[scope], None).await {
-                Ok(token) => {
-                    self.set_working(Some(built));
-                    return Ok(token.token.secret().to_owned());
-                }
-                Err(error) => last = failure(&error),
+            if matches!(failed, TokenError::Throttled { .. }) {
+                return Err(failed);
             }
+            failures.push((credential.name(), failed));
         }
-        Err(last)
+        Err(all_failed(&failures))
     }
 
     fn forget(&self) {
@@ -121,13 +134,51 @@ impl Tokens for AzureTokens {
     }
 }
 
-/// Entra refuses by a status of 4xx; everything else may pass.
+/// One credential that may work a moment later is enough for all of it to be worth asking again.
+fn all_failed(failures: &[(&str, TokenError)]) -> TokenError {
+    let lines: Vec<String> = failures.iter().map(|(name, error)| format!("{name}: {error}")).collect();
+    let passing = failures.iter().any(|(_, error)| matches!(error, TokenError::Unavailable(_)));
+    match lines.join("; ") {
+        none if none.is_empty() => TokenError::Denied("no credential is configured".to_owned()),
+        why if passing => TokenError::Unavailable(why),
+        why => TokenError::Denied(why),
+    }
+}
+
+/// azure_identity wraps every failure as one of the credential; what it was stands further in.
 fn failure(error: &azure_core::Error) -> TokenError {
-    let refused = error.http_status().is_some_and(|status| (400..500).contains(&u16::from(status)));
-    let credential = matches!(error.kind(), azure_core::error::ErrorKind::Credential);
-    if refused || credential {
-        TokenError::Denied(error.to_string())
-    } else {
-        TokenError::Unavailable(error.to_string())
+    let mut inner: Option<&(dyn core::error::Error + 'static)> = Some(error);
+    while let Some(cause) = inner {
+        if let Some(ours) = cause.downcast_ref::<TokenError>() {
+            return ours.clone();
+        }
+        // An answer that is none of Entra's is somebody's on the way.
+        if cause.downcast_ref().is_some_and(|own: &azure_core::Error| matches!(own.kind(), ErrorKind::DataConversion)) {
+            return TokenError::Unavailable(text(error));
+        }
+        inner = cause.source();
+    }
+    TokenError::Denied(text(error))
+}
+
+/// On one line, without the address of the SDK's own guide: it ends in a condition.
+fn text(error: &azure_core::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("To troubleshoot"));
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_credential_that_may_work_later_keeps_the_others_refusals_from_being_final() {
+        let denied = ("az CLI", TokenError::Denied("not installed".to_owned()));
+        let passing = ("managed identity", TokenError::Unavailable("HTTP 503".to_owned()));
+        let both = "managed identity: HTTP 503; az CLI: not installed".to_owned();
+        assert_eq!(all_failed(&[passing, denied.clone()]), TokenError::Unavailable(both));
+        assert_eq!(all_failed(&[denied]), TokenError::Denied("az CLI: not installed".to_owned()));
+        assert_eq!(all_failed(&[]), TokenError::Denied("no credential is configured".to_owned()));
     }
 }

@@ -22,7 +22,9 @@ pub struct TransportError {
     pub why: String,
 }
 
-/// The real thing. The client is built by the first request: building it costs a cold start milliseconds.
+/// The real thing, for Resource Manager and for signing in alike. The client is built by the first request: building it costs a
+/// cold start milliseconds. It trusts the authorities of the platform, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` where one
+/// of them is set, and takes the proxy of `HTTPS_PROXY`.
 #[derive(Default)]
 pub struct Web {
     client: OnceLock<Result<reqwest::Client, String>>,

@@ -3,13 +3,18 @@
 use crate::common::*;
 use model::{CapacityType, InstanceRequest};
 use provider::{Change as _, Look as _, ProviderError, Retry};
-use world::arm::ArmOptions;
+use serde_json::json;
 
 /// A change to a good request, and a word the error must have.
 type Case = (&'static str, fn(&mut InstanceRequest), &'static str);
 
 fn class(request: &mut InstanceRequest, key: &str, value: &str) {
     request.class.insert(key.to_owned(), value.to_owned());
+}
+
+fn spot_price(request: &mut InstanceRequest, price: &str) {
+    class(request, "spot", "true");
+    class(request, "spotMaxPrice", price);
 }
 
 fn storage(request: &mut InstanceRequest, amount: &str) {
@@ -36,18 +41,14 @@ const LOCAL: &[Case] = &[
     ("a MIG profile", |one| class(one, "gpuInstanceProfile", "MIG9g"), "MIG1g"),
     ("a driver mode", |one| class(one, "gpu.mode", "maybe"), "None"),
     ("an image", |one| class(one, "imageFamily", "Windows"), "AzureLinux"),
+    ("an image of a later API", |one| class(one, "imageFamily", "Ubuntu2404"), "Ubuntu2204"),
     ("a disk type", |one| class(one, "osDiskType", "Floppy"), "Ephemeral"),
     ("a disk size", |one| class(one, "osDiskSizeGB", "5"), "30 to 2048"),
     ("a public address", |one| class(one, "enableNodePublicIP", "perhaps"), "true or false"),
     ("a tag", |one| class(one, "tags.a/b", "x"), "tag"),
-    (
-        "a spot price",
-        |one| {
-            class(one, "spot", "true");
-            class(one, "spotMaxPrice", "cheap")
-        },
-        "USD",
-    ),
+    ("a spot price", |one| spot_price(one, "cheap"), "USD"),
+    ("a spot price that is none", |one| spot_price(one, "NaN"), "on-demand price"),
+    ("a spot price of nothing", |one| spot_price(one, "0"), "on-demand price"),
     ("a time", |one| class(one, "creationTimestamp", "yesterday"), "RFC 3339"),
 ];
 
@@ -79,7 +80,7 @@ async fn a_size_azure_does_not_have_is_a_capacity_failure_of_that_size() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_secret_is_unauthorized_and_names_the_identity() {
     let rig = rig();
-    let aks = another_with(&rig.world, &settings(&ArmOptions::default()), "wrong");
+    let aks = with_secret(&rig.world, "wrong");
     for error in [
         aks.ensure(&request("gpu1"), None).await.unwrap_err(),
         aks.ensure_gone(&key("gpu1", UID), None).await.unwrap_err(),
@@ -91,6 +92,21 @@ async fn a_wrong_secret_is_unauthorized_and_names_the_identity() {
         assert!(text.contains("AZURE_CLIENT_ID") && text.contains("AADSTS7000215"), "{text}");
     }
     assert_eq!(rig.mutations(), vec![]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_day_of_entra_id_is_not_a_wrong_identity() {
+    for (status, reason) in [(429, "Throttled"), (500, "Unavailable"), (503, "Unavailable"), (409, "Unavailable")] {
+        let rig = rig();
+        let fault = json!({"path": "oauth2", "fault": "answer", "status": status, "retry_after": 33});
+        rig.world.faults.add(serde_json::from_value(fault).unwrap());
+        let error = rig.aks.ensure(&request("gpu1"), None).await.unwrap_err();
+        assert_eq!(error.reason(), reason, "{status}: {error}");
+        if reason == "Throttled" {
+            assert_eq!(error.retry(), Retry::SameAfter(std::time::Duration::from_secs(33)));
+        }
+        assert_eq!(rig.requests().len(), 1, "{status}: who has no token asks for nothing else");
+    }
 }
 
 #[tokio::test(start_paused = true)]

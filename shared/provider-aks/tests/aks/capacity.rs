@@ -71,6 +71,28 @@ async fn a_full_quota_has_its_numbers_and_its_width_in_all_three_forms() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_quota_that_cannot_be_read_is_full_where_azure_says_so_and_else_asked_about_again() {
+    let full = |answer| {
+        rig_with(|options| {
+            options.quota.answer = answer;
+            options.quota.family_default = 12;
+        })
+    };
+    let (sure, doubtful) = (full(QuotaAnswer::Preflight), full(QuotaAnswer::Conflict));
+    for rig in [&sure, &doubtful] {
+        let fault = r#"{"path":"usages","fault":"answer","status":429,"retry_after":44}"#;
+        rig.world.faults.add(serde_json::from_str(fault).unwrap());
+    }
+    let wanted = request("gpu1");
+    let error = sure.aks.ensure(&wanted, None).await.unwrap_err();
+    let ProviderError::QuotaExceeded { scope, .. } = error else { panic!("{error}") };
+    assert_eq!(scope, of_offering(&wanted.offering));
+    let error = doubtful.aks.ensure(&wanted, None).await.unwrap_err();
+    let ProviderError::Throttled { retry_after, .. } = error else { panic!("{error}") };
+    assert_eq!(retry_after, Some(Duration::from_secs(44)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_busy_is_not_a_full_quota() {
     let rig = rig_with(|options| options.enveloped_errors = true);
     rig.aks.ensure(&request("gpu1"), None).await.unwrap();

@@ -89,3 +89,13 @@ async fn without_azure_the_bundled_catalogue_stands_in() {
     let prices = asked.iter().find(|one| one["url"].as_str().unwrap().contains("prices.azure.com")).unwrap();
     assert!(prices["headers"].get("authorization").is_none(), "the price list gets no token");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_manager_that_asks_for_rest_is_not_asked_for_the_quota_as_well() {
+    let rig = rig();
+    let fault = r#"{"path":"skus","fault":"answer","status":429,"retry_after":60}"#;
+    rig.world.faults.add(serde_json::from_str(fault).unwrap());
+    let offerings = rig.aks.offerings().await.unwrap();
+    assert!(offerings.iter().all(|one| one.stock == Stock::Unknown), "the bundled ones");
+    assert_eq!(rig.requests().iter().filter(|one| one.path.contains("usages")).count(), 0);
+}

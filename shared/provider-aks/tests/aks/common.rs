@@ -1,9 +1,10 @@
 //! What the tests share: a world with our provider in it, a claim, and a caller that obeys `retry()`.
 
+use crate::azure;
+pub use crate::azure::settings;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::BodyExt as _;
 use model::{
     CapacityType, Effect, Ensured, Gone, Instance, InstanceKey, InstanceRequest, ObjectName, Offering, Progress, Taint,
     Uid,
@@ -22,108 +23,17 @@ use std::{
 use world::{
     World, WorldOptions,
     arm::{ArmOptions, PoolRecord},
-    door::{Door, Respond},
     history::{Exchange, Place},
 };
 
 pub const A100: &str = "Standard_NC24ads_A100_v4";
 pub const UID: &str = "6f1c0d3e-1111-4222-8333-944444444444";
 
-/// The world's Azure as a transport.
-pub struct WorldTransport<R>(pub Door<R>);
-
-#[async_trait]
-impl<R: Respond> Transport for WorldTransport<R> {
-    async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, TransportError> {
-        let lost = |why: String| TransportError { sent: true, why };
-        let response = self.0.call(request).await.map_err(|error| lost(error.to_string()))?;
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(|error| lost(error.to_string()))?.to_bytes();
-        Ok(Response::from_parts(head, body))
-    }
-}
-
-/// Tokens from the world's Entra ID, by client secret.
-pub struct WorldTokens {
-    host: String,
-    transport: Arc<dyn Transport>,
-    tenant: String,
-    client: String,
-    secret: String,
-    kept: Mutex<Option<String>>,
-}
-
-impl WorldTokens {
-    /// The identity every world has, asked for at this address.
-    pub fn at(host: &str, transport: Arc<dyn Transport>) -> Self {
-        let options = ArmOptions::default();
-        WorldTokens {
-            host: host.to_owned(),
-            transport,
-            tenant: options.tenant,
-            client: options.identities[0].client_id.clone(),
-            secret: "world-secret".to_owned(),
-            kept: Mutex::new(None),
-        }
-    }
-}
-
-#[async_trait]
-impl Tokens for WorldTokens {
-    async fn token(&self, scope: &str) -> Result<String, TokenError> {
-        if let Some(kept) = self.kept.lock().unwrap().clone() {
-            return Ok(kept);
-        }
-        let form = format!(
-            "grant_type=client_credentials&client_id={}&client_secret={}&scope={}",
-            self.client,
-            self.secret,
-            scope.replace(':', "%3A").replace('/', "%2F")
-        );
-        let address = format!("{}/{}/oauth2/v2.0/token", self.host, self.tenant);
-        let request = Request::post(address).header("content-type", "application/x-www-form-urlencoded");
-        let response = self.transport.send(request.body(Bytes::from(form)).unwrap()).await;
-        let response = response.map_err(|error| TokenError::Unavailable(error.why))?;
-        let body: Value = serde_json::from_slice(response.body()).unwrap_or(Value::Null);
-        match body["access_token"].as_str() {
-            Some(token) => {
-                *self.kept.lock().unwrap() = Some(token.to_owned());
-                Ok(token.to_owned())
-            }
-            None if matches!(response.status().as_u16(), 400 | 401) => {
-                Err(TokenError::Denied(body["error_description"].as_str().unwrap_or_default().to_owned()))
-            }
-            None => Err(TokenError::Unavailable(response.status().to_string())),
-        }
-    }
-
-    fn forget(&self) {
-        *self.kept.lock().unwrap() = None;
-    }
-}
-
 pub struct Rig {
     pub world: World,
     pub aks: Aks,
     settings: Settings,
     crashed: Arc<AtomicBool>,
-}
-
-pub fn settings(options: &ArmOptions) -> Settings {
-    let lookup = |name: &str| {
-        let value = match name {
-            "ARM_SUBSCRIPTION_ID" => &options.subscription,
-            "ARM_RESOURCE_GROUP" => &options.resource_group,
-            "AZURE_CLUSTER_NAME" => &options.cluster,
-            "LOCATION" => &options.location,
-            "AZURE_TENANT_ID" => &options.tenant,
-            "AZURE_CLIENT_ID" => &options.identities[0].client_id,
-            "AZURE_CLIENT_SECRET" => return options.identities[0].secret.clone(),
-            _ => return None,
-        };
-        Some(value.clone())
-    };
-    Settings::read(lookup).unwrap()
 }
 
 pub fn rig() -> Rig {
@@ -137,33 +47,26 @@ pub fn rig_with(change: impl FnOnce(&mut ArmOptions)) -> Rig {
     let crashed = Arc::new(AtomicBool::new(false));
     let hook = crashed.clone();
     let world = World::start_with(options, Arc::new(move |_: &str| hook.store(true, Ordering::SeqCst)));
-    let aks = another(&world, &settings);
+    let aks = azure::provider(&world, &settings);
     Rig { world, aks, settings, crashed }
 }
 
-/// A provider of the same world that knows nothing of the others.
-fn another(world: &World, settings: &Settings) -> Aks {
-    another_with(world, settings, "world-secret")
-}
-
-/// The same, with another secret to sign in with.
-pub fn another_with(world: &World, settings: &Settings, secret: &str) -> Aks {
-    let transport: Arc<dyn Transport> = Arc::new(WorldTransport(world.aks()));
-    let mut tokens = WorldTokens::at("https://login.microsoftonline.com", transport.clone());
-    tokens.secret = secret.to_owned();
-    let clock = world.clock;
-    Aks::new(settings.clone(), transport, Arc::new(tokens)).with_clock(move || clock.now())
+/// The same world, signed in to with another secret.
+pub fn with_secret(world: &World, secret: &str) -> Aks {
+    let mut options = ArmOptions::default();
+    options.identities[0].secret = Some(secret.to_owned());
+    azure::provider(world, &settings(&options))
 }
 
 impl Rig {
     pub fn another(&self) -> Aks {
-        another(&self.world, &self.settings)
+        azure::provider(&self.world, &self.settings)
     }
 
     pub fn with_settings(&self, change: impl FnOnce(&mut Settings)) -> Aks {
         let mut settings = self.settings.clone();
         change(&mut settings);
-        another(&self.world, &settings)
+        azure::provider(&self.world, &settings)
     }
 
     pub async fn sleep(&self, seconds: u64) {
@@ -296,6 +199,21 @@ impl Transport for Script {
         self.asked.lock().unwrap().push(json!({"method": method, "url": url, "headers": headers, "body": body}));
         let (status, body) = (self.answer)(&method, &url);
         Ok(Response::builder().status(status).body(Bytes::from(body.to_string())).unwrap())
+    }
+}
+
+impl Script {
+    /// What was asked by this method, in order.
+    pub fn sent(&self, method: &str) -> Vec<Value> {
+        self.asked.lock().unwrap().iter().filter(|one| one["method"] == method).cloned().collect()
+    }
+}
+
+/// The answers of a cluster that has no pool and takes any.
+pub fn empty_cluster(method: &str, _: &str) -> (u16, Value) {
+    match method {
+        "GET" => (404, json!({"code": "NotFound", "message": "any words at all"})),
+        _ => (201, Value::Null),
     }
 }
 

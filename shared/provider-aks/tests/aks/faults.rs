@@ -1,12 +1,8 @@
 //! Every fault the world knows, at every request of a life: it converges to one pool, then to none.
 
-use crate::common::*;
+use crate::{azure::quick, common::*};
 use jiff::SignedDuration;
-use std::time::Duration;
-use world::{
-    arm::ArmOptions,
-    faults::{Fault, Matching, Mishap},
-};
+use world::faults::{Fault, Matching, Mishap};
 
 fn mishaps() -> Vec<Mishap> {
     let mut all = Vec::new();
@@ -20,16 +16,6 @@ fn mishaps() -> Vec<Mishap> {
     all.extend([Mishap::Slow { milliseconds: 90_000 }, Mishap::Stale { revisions: 3 }]);
     all.extend([Mishap::DropWatch { milliseconds: 1 }, Mishap::DelayWatch { milliseconds: 1 }]);
     all
-}
-
-/// Short operations: few polls, so that every request of a life can have its turn.
-fn quick(options: &mut ArmOptions) {
-    let span = |least, most| (Duration::from_secs(least), Duration::from_secs(most));
-    options.timings.boot = span(12, 14);
-    options.timings.settle = span(1, 2);
-    options.timings.stop = span(6, 7);
-    options.timings.delete = span(8, 9);
-    options.timings.failure = span(12, 14);
 }
 
 /// One life under one fault. Says how many requests it took.

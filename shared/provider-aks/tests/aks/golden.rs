@@ -68,13 +68,13 @@ fn check(name: &str, request: &Value) {
 #[tokio::test(start_paused = true)]
 async fn creations_are_sent_exactly_so() {
     for (name, claim, change) in CASES {
-        let (aks, script) = scripted(settings(&ArmOptions::default()), |_, _| (201, Value::Null));
+        let (aks, script) = scripted(settings(&ArmOptions::default()), empty_cluster);
         let mut request = request(claim);
         change(&mut request);
         aks.ensure(&request, None).await.unwrap();
-        let asked = script.asked.lock().unwrap().clone();
-        assert_eq!(asked.len(), 1, "{name}");
-        check(name, &asked[0]);
+        let sent = script.sent("PUT");
+        assert_eq!(sent.len(), 1, "{name}");
+        check(name, &sent[0]);
     }
 }
 

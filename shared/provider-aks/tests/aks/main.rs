@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../azure/mod.rs"]
+mod azure;
 mod bad_input;
 mod capacity;
 mod catalogue;

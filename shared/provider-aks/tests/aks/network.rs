@@ -1,49 +1,12 @@
-//! The real transport and the real credentials, over loopback.
+//! The real transport, and credentials that cannot work. Signing in over the real one is tests/sign_in.
 
-use crate::common::*;
+use crate::{azure, common::*};
 use bytes::Bytes;
 use http::Request;
-use model::{Ensured, Gone};
-use provider::{Change as _, ProviderError};
+use provider::{Change as _, Look as _, ProviderError};
 use provider_aks::{Aks, AzureTokens, Settings, TokenError, Tokens as _, Transport as _, Web};
-use std::{sync::Arc, time::Duration};
-use world::{World, WorldOptions, arm::ArmOptions, serve::Listening};
-
-/// A world on loopback, 200 times as fast as ours, and the settings for it.
-async fn served() -> (World, Settings) {
-    let world = World::start(WorldOptions { speed: 200.0, ..WorldOptions::default() });
-    let listening = Listening::bind(0).await.unwrap();
-    let address = listening.address().unwrap();
-    tokio::spawn(listening.serve(world.aks(), None));
-    let mut settings = settings(&ArmOptions::default());
-    settings.endpoint = format!("http://{address}");
-    (world, settings)
-}
-
-#[tokio::test]
-async fn a_life_over_real_http() {
-    let (world, settings) = served().await;
-    let web = Arc::new(Web::default());
-    let aks = Aks::new(settings.clone(), web.clone(), Arc::new(WorldTokens::at(&settings.endpoint, web)));
-    let (request, mut progress) = (request("gpu1"), None);
-    loop {
-        match aks.ensure(&request, progress.as_ref()).await.unwrap() {
-            Ensured::Running(_) => break,
-            Ensured::InProgress { progress: now, look_again_seconds } => {
-                progress = Some(now);
-                world.clock.sleep(Duration::from_secs(u64::from(look_again_seconds))).await;
-            }
-        }
-    }
-    let mut progress = None;
-    while let Gone::InProgress { progress: now, look_again_seconds } =
-        aks.ensure_gone(&request.key, progress.as_ref()).await.unwrap()
-    {
-        progress = Some(now);
-        world.clock.sleep(Duration::from_secs(u64::from(look_again_seconds))).await;
-    }
-    assert_eq!(world.arm.snapshot().alive().filter(|pool| !pool.system).count(), 0);
-}
+use std::sync::Arc;
+use world::arm::ArmOptions;
 
 #[tokio::test]
 async fn what_was_never_sent_is_told_from_what_was_not_answered() {
@@ -73,8 +36,37 @@ async fn a_credential_that_cannot_work_says_which_it_is() {
         _ => None,
     };
     let settings = Settings::read(lookup).unwrap();
-    let error = AzureTokens::new(settings.clone()).token("https://management.azure.com/.default").await.unwrap_err();
+    let error = AzureTokens::new(settings.clone(), Arc::new(Web::default()))
+        .token("https://management.azure.com/.default")
+        .await
+        .unwrap_err();
     assert!(matches!(error, TokenError::Denied(_)), "{error}");
     let error = Aks::connect(settings).ensure(&request("gpu1"), None).await.unwrap_err();
+    assert!(matches!(error, ProviderError::Unauthorized { .. }), "{error}");
+}
+
+/// The metadata service of a VM, which the world answers for too.
+#[tokio::test(start_paused = true)]
+async fn a_managed_identity_signs_in() {
+    let options = ArmOptions::default();
+    let lookup = |name: &str| {
+        let value = match name {
+            "ARM_SUBSCRIPTION_ID" => &options.subscription,
+            "ARM_RESOURCE_GROUP" => &options.resource_group,
+            "AZURE_CLUSTER_NAME" => &options.cluster,
+            "LOCATION" => &options.location,
+            "AZURE_CLIENT_ID" => &options.identities[0].client_id,
+            "PILOTLIGHT_AZURE_CREDENTIAL" => return Some("managed-identity".to_owned()),
+            _ => return None,
+        };
+        Some(value.clone())
+    };
+    let rig = rig_with(|options| options.identities[0].managed = true);
+    let aks = azure::provider(&rig.world, &Settings::read(lookup).unwrap());
+    assert_eq!(aks.owned().await.unwrap(), vec![]);
+    assert!(rig.requests()[0].path.starts_with("/metadata/identity"), "{:?}", rig.requests()[0]);
+    rig.world.arm.change(|options| options.identities[0].managed = false);
+    rig.world.arm.revoke_tokens(&options.identities[0].client_id);
+    let error = aks.owned().await.unwrap_err();
     assert!(matches!(error, ProviderError::Unauthorized { .. }), "{error}");
 }

@@ -99,3 +99,29 @@ fn endpoints_can_be_overridden_and_a_secret_is_never_printed() {
     assert!(settings.prices.is_some());
     assert!(read(&with(&[("AZURE_CLOUD", "AzureChinaCloud")])).unwrap().prices.is_none());
 }
+
+/// What the chart of gpu-provisioner and the workload-identity webhook put into the pod, as it is.
+#[test]
+fn the_environment_of_gpu_provisioner_works_unchanged() {
+    let settings = read(&[
+        ("ARM_SUBSCRIPTION_ID", "22222222-2222-4222-8222-222222222222"),
+        ("LOCATION", "eastus"),
+        ("AZURE_CLUSTER_NAME", "cluster"),
+        ("ARM_RESOURCE_GROUP", "group"),
+        ("DEPLOYMENT_MODE", "self-hosted"),
+        ("LEADER_ELECT", "false"),
+        ("E2E_TEST_MODE", "false"),
+        ("AZURE_ENABLE_DYNAMIC_SKU_CACHE", "false"),
+        ("AZURE_CLIENT_ID", "c"),
+        ("AZURE_TENANT_ID", "t"),
+        ("AZURE_FEDERATED_TOKEN_FILE", "/var/run/secrets/azure/tokens/azure-identity-token"),
+        ("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com/"),
+    ])
+    .unwrap();
+    let [Credential::WorkloadIdentity { tenant, client, token_file }] = settings.credentials.as_slice() else {
+        panic!("{:?}", settings.credentials)
+    };
+    assert_eq!((tenant.as_str(), client.as_str()), ("t", "c"));
+    assert_eq!(token_file, "/var/run/secrets/azure/tokens/azure-identity-token");
+    assert_eq!(settings.endpoint, "https://management.azure.com");
+}
