@@ -34,8 +34,12 @@ pub struct ThroughTheDoor(pub World);
 impl Transport for ThroughTheDoor {
     async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, TransportError> {
         let lost = |why: String| TransportError { sent: true, why };
-        let answer = tokio::time::timeout(Duration::from_secs(30), through(&self.0.scaleway(), request)).await;
-        answer.map_err(|_| lost("no answer within 30 s".to_owned()))?.map_err(|error| lost(error.to_string()))
+        let door = self.0.scaleway();
+        // A task of its own: a cloud goes on with a request that its client has given up.
+        let asking = tokio::spawn(async move { through(&door, request).await });
+        let answer = tokio::time::timeout(Duration::from_secs(30), asking).await;
+        let answer = answer.map_err(|_| lost("no answer within 30 s".to_owned()))?;
+        answer.map_err(|error| lost(error.to_string()))?.map_err(|error| lost(error.to_string()))
     }
 }
 
