@@ -166,13 +166,10 @@ impl Subject for Double {
     }
 
     async fn requests(&self) -> Vec<Sent> {
-        let exchanges = self.world.history.exchanges();
-        let to_scaleway = exchanges.iter().filter(|one| one.to == Place::Scaleway);
-        let sent = |one: &world::history::Exchange| Sent {
-            what: format!("{} {}", one.method, one.path),
-            changes: one.method != "GET",
-        };
-        to_scaleway.map(sent).collect()
+        self.world.history.select(|one| {
+            let sent = || Sent { what: format!("{} {}", one.method, one.path), changes: one.method != "GET" };
+            (one.to == Place::Scaleway).then(sent)
+        })
     }
 
     async fn inject(&self, fault: Fault) {
