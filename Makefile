@@ -24,7 +24,7 @@ run: ## Start all functions on loopback, send them every sample event, show the 
 	@target/debug/pilotlight replay events/samples
 
 .PHONY: test
-test: test-fast verify deny platforms ## Everything that is checked: lint, tests, generated files, licences, platforms
+test: test-fast verify deny platforms scaleway-peer ## Everything that is checked: lint, tests, generated files, licences, platforms
 
 .PHONY: test-fast
 test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
@@ -41,6 +41,10 @@ platforms: lambda $(PLATFORMS)/setup.sh ## The same events on Lambda, Azure Func
 	cargo build --quiet --workspace --bins
 	bash $(PLATFORMS)/setup.sh
 	$(VENV)/bin/python -m pytest $(PLATFORMS)
+
+.PHONY: scaleway-peer
+scaleway-peer: ## What the Scaleway provider sends against the OpenAPI document that SCALEWAY_OPENAPI names
+	@SCALEWAY_OPENAPI="$(SCALEWAY_OPENAPI)" sh tests/peers/scaleway/run.sh
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/

@@ -33,12 +33,22 @@ pub(crate) struct Note {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Cause {
     NoStock,
-    QuotaOfType { limit: u64, used: u64 },
-    QuotaOfAll { limit: u64, used: u64 },
+    QuotaOfType {
+        limit: u64,
+        used: u64,
+    },
+    QuotaOfAll {
+        limit: u64,
+        used: u64,
+    },
     /// A right is missing; what a person can do is in the text.
-    Denied { why: String },
+    Denied {
+        why: String,
+    },
     /// It can never work; what to change is in the text.
-    Invalid { why: String },
+    Invalid {
+        why: String,
+    },
 }
 
 /// As much of a reason as goes into an annotation.

@@ -200,7 +200,10 @@ async fn a_list_that_is_behind_costs_a_duplicate_at_most_for_a_moment() {
     for done in [true, false] {
         let stage = Stage::with(|options| options.list_lag = Duration::from_secs(20));
         let (to, method) = (Some("scaleway".to_owned()), Some("POST".to_owned()));
-        stage.world.faults.add(Fault { on: Matching { to, method, ..Matching::default() }, then: Mishap::Reset { done } });
+        stage
+            .world
+            .faults
+            .add(Fault { on: Matching { to, method, ..Matching::default() }, then: Mishap::Reset { done } });
         let wanted = request("L4-1-24G", "fr-par-2");
         stage.drive(&wanted).await.unwrap();
         stage.seconds(30).await;

@@ -72,7 +72,12 @@ impl Stage {
     }
 
     pub fn with(change: impl FnOnce(&mut scaleway::Options)) -> Stage {
-        let mut options = WorldOptions::default();
+        Stage::at_speed(WorldOptions::default().speed, change)
+    }
+
+    /// For tests over real sockets, where the clock cannot jump.
+    pub fn at_speed(speed: f64, change: impl FnOnce(&mut scaleway::Options)) -> Stage {
+        let mut options = WorldOptions { speed, ..WorldOptions::default() };
         options.scaleway.join_secrets = Some(vec![TOKEN.to_owned()]);
         change(&mut options.scaleway);
         let crashed = Arc::new(AtomicBool::new(false));

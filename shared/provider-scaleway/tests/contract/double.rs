@@ -46,8 +46,8 @@ pub struct Double {
 pub enum Tongue {
     /// A reset is a reset, a bad gateway says 502.
     Plain,
-    /// The connection ends as at a crash, and a bad gateway says this.
-    CrashAnd(u16),
+    /// The connection ends as at a crash, a bad gateway says 503.
+    Harsh,
 }
 
 /// What was done in all, by name: so that a report can say how much it stands for.
@@ -176,14 +176,15 @@ impl Subject for Double {
         let answer = |status, done, retry_after| WorldMishap::Answer { status, done, retry_after };
         let then = match (fault.mishap, self.tongue) {
             (Mishap::Reset { done }, Tongue::Plain) => WorldMishap::Reset { done },
-            (Mishap::Reset { done }, Tongue::CrashAnd(_)) => WorldMishap::Crash { done },
+            (Mishap::Reset { done }, Tongue::Harsh) => WorldMishap::Crash { done },
             (Mishap::TimeOut { done }, _) => WorldMishap::TimeOut { done },
             (Mishap::BadGateway { done }, Tongue::Plain) => answer(502, done, None),
-            (Mishap::BadGateway { done }, Tongue::CrashAnd(status)) => answer(status, done, None),
+            (Mishap::BadGateway { done }, Tongue::Harsh) => answer(503, done, None),
             (Mishap::Throttled { retry_after }, _) => answer(429, false, Some(retry_after.as_secs())),
         };
         self.told.count(format!("times {}", then.name()));
-        let on = Matching { to: Some(Place::Scaleway.as_str().to_owned()), nth: Some(fault.nth), ..Matching::default() };
+        let on =
+            Matching { to: Some(Place::Scaleway.as_str().to_owned()), nth: Some(fault.nth), ..Matching::default() };
         self.world.faults.add(WorldFault { on, then });
     }
 
