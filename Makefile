@@ -24,7 +24,7 @@ run: ## Start all functions on loopback, send them every sample event, show the 
 	@target/debug/pilotlight replay events/samples
 
 .PHONY: test
-test: test-fast verify deny platforms power-peers ## Everything that is checked: lint, tests, generated files, licences, platforms, peers
+test: test-fast verify deny platforms power-peers scaleway-peer ## Everything that is checked: lint, tests, generated files, licences, platforms, peers
 
 .PHONY: test-fast
 test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
@@ -46,6 +46,10 @@ platforms: lambda $(PLATFORMS)/setup.sh ## The same events on Lambda, Azure Func
 power-peers: ## Our power provider against a Redfish service and a MAAS webhook server that others wrote
 	sh tests/peers/power/setup.sh
 	POWER_PEERS=$(CURDIR)/target/power-peers/bin cargo test --quiet --package provider-power --test peers -- --ignored
+
+.PHONY: scaleway-peer
+scaleway-peer: ## What the Scaleway provider sends against the OpenAPI document that SCALEWAY_OPENAPI names
+	@SCALEWAY_OPENAPI="$(SCALEWAY_OPENAPI)" sh tests/peers/scaleway/run.sh
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/

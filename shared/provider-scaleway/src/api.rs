@@ -91,6 +91,15 @@ impl Api {
         self.send(call).await.map(drop).map_err(|failure| self.error(call, failure))
     }
 
+    /// For a change of something that may have gone meanwhile: `false` if it has.
+    pub async fn change(&self, call: &Call<'_>) -> Result<bool, ProviderError> {
+        match self.send(call).await {
+            Ok(_) => Ok(true),
+            Err(failure) if failure.class() == Some(Class::NotFound) => Ok(false),
+            Err(failure) => Err(self.error(call, failure)),
+        }
+    }
+
     /// The field of a JSON answer.
     pub async fn ask<T: DeserializeOwned>(&self, call: &Call<'_>, field: &str) -> Result<T, ProviderError> {
         let answer = self.send(call).await.map_err(|failure| self.error(call, failure))?;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::{Ensured, Gone, InstanceKey, InstanceRequest, Progress};
-use provider::{Change, ProviderError};
+use provider::{Change, ProviderError, Retry};
 
 use crate::Scaleway;
 use crate::look::instance_of;
@@ -86,18 +86,16 @@ impl Scaleway {
                 }
                 match self.create(plan).await {
                     Ok(server) => Some(server),
-                    Err(error) => {
-                        return match Cause::of(&error) {
-                            Some(cause) => self.give_up(plan, cause, note_of_zone(&plan.zone)).await,
-                            None => Err(error),
-                        };
-                    }
+                    Err(error) => return self.fail(plan, error, note_of_zone(&plan.zone)).await,
                 }
             }
         };
         let mut candidates = usable;
         if let Some(made) = made {
-            candidates = self.servers_of(key, core::slice::from_ref(&plan.zone)).await?;
+            candidates = match self.servers_of(key, core::slice::from_ref(&plan.zone)).await {
+                Ok(found) => found,
+                Err(error) => return self.fail(plan, error, note_of(&made)).await,
+            };
             if !candidates.iter().any(|server| server.id == made.id) {
                 candidates.push(made);
             }
@@ -146,32 +144,47 @@ impl Scaleway {
     }
 
     async fn start(&self, plan: &Plan<'_>, server: &Server) -> Result<Ensured, ProviderError> {
-        self.prepare(plan, server).await?;
-        match self.power_on(plan, server).await {
+        let started = match self.prepare(plan, server).await {
+            Ok(true) => self.power_on(plan, server).await,
+            Ok(false) => return Ok(in_progress(&Note::default())),
+            Err(error) => Err(error),
+        };
+        match started {
             Ok(true) => Ok(in_progress(&Note { powered_on: Some((self.now)().as_second()), ..note_of(server) })),
             Ok(false) => Ok(in_progress(&note_of(server))),
-            Err(error) => match Cause::of(&error) {
-                Some(cause) => self.give_up(plan, cause, note_of(server)).await,
-                None => Err(error),
-            },
+            Err(error) => self.fail(plan, error, note_of(server)).await,
+        }
+    }
+
+    /// After an error that ends the attempt nobody comes again with this request, so what was made goes first.
+    async fn fail(&self, plan: &Plan<'_>, error: ProviderError, note: Note) -> Result<Ensured, ProviderError> {
+        match Cause::of(&error) {
+            Some(cause) => self.give_up(plan, cause, note).await,
+            None => Err(error),
         }
     }
 
     /// Takes away what a failed attempt left, and only then says that it has failed.
     async fn give_up(&self, plan: &Plan<'_>, cause: Cause, note: Note) -> Result<Ensured, ProviderError> {
         let removed = self.remove(&plan.request.key, &self.zones, Some(&note), None).await;
+        let mut wait = LOOK_AGAIN_SECONDS;
         let volumes = match removed {
             Ok(removal) if removal.nothing_left => {
                 return Err(cause.into_error(format!("starting {}", plan.name()), &plan.offering));
             }
             Ok(removal) => removal.volumes,
             // The attempt has failed whatever becomes of the cleaning, which goes on with the next call.
-            Err(
-                ProviderError::Throttled { .. } | ProviderError::Unavailable { .. } | ProviderError::Uncertain { .. },
-            ) => note.volumes.clone(),
-            Err(error) => return Err(error),
+            Err(error) => match error.retry() {
+                Retry::SameAfter(after) => {
+                    wait = wait.max(u32::try_from(after.as_secs()).unwrap_or(u32::MAX));
+                    note.volumes.clone()
+                }
+                Retry::ReadBack => note.volumes.clone(),
+                Retry::NextOffering | Retry::Never => return Err(error),
+            },
         };
-        Ok(in_progress(&Note { volumes, given_up: Some(cause), ..note }))
+        let progress = Note { volumes, given_up: Some(cause), ..note }.write();
+        Ok(Ensured::InProgress { progress, look_again_seconds: wait })
     }
 }
 

@@ -51,6 +51,9 @@ fn by_status(status: StatusCode, kind: &str) -> Class {
     match (status.as_u16(), kind) {
         // The legacy form in which the Instance API words a quota; rights are `permissions_denied`.
         (403, "invalid_request_error") => Class::Quota,
+        // The API says what it means by a type. Without one it was somebody on the way, and what he says is no proof
+        // that something is gone, or that nothing was done.
+        (404 | 409 | 410 | 412, "") => Class::Broken,
         (401 | 403, _) => Class::Denied,
         (404, _) => Class::NotFound,
         (409, _) => Class::Transient,
@@ -237,6 +240,10 @@ mod tests {
             (503, "", "Uncertain"),
             (500, "<html>", "Uncertain"),
             (418, "", "InvalidRequest"),
+            (404, "<html>", "Uncertain"),
+            (409, "", "Uncertain"),
+            (412, "", "Uncertain"),
+            (404, r#"{"type":"a_new_word"}"#, "InvalidRequest"),
         ] {
             assert_eq!(error(status, body, true).reason(), reason, "{status} {body}");
         }

@@ -17,12 +17,15 @@ impl Look for Scaleway {
     async fn offerings(&self) -> Result<Vec<Offering>, ProviderError> {
         let today = (self.now)().to_zoned(TimeZone::UTC).date();
         let mut all = Vec::new();
-        for zone in &self.zones {
+        for (place, zone) in self.zones.iter().enumerate() {
             match self.live(zone, today).await {
                 Ok(offerings) => all.extend(offerings),
                 // A cloud that cannot be asked still sells what it sold; a key that is refused is for a person to mend.
-                Err(ProviderError::Unavailable { .. } | ProviderError::Throttled { .. }) => {
-                    all.extend(bundled_offerings(core::slice::from_ref(zone)));
+                Err(ProviderError::Unavailable { .. }) => all.extend(bundled_offerings(core::slice::from_ref(zone))),
+                // It is not asked about the other zones either.
+                Err(ProviderError::Throttled { .. }) => {
+                    all.extend(bundled_offerings(self.zones.get(place..).unwrap_or_default()));
+                    break;
                 }
                 Err(error) => return Err(error),
             }

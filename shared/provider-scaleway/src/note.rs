@@ -33,9 +33,26 @@ pub(crate) struct Note {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Cause {
     NoStock,
-    QuotaOfType { limit: u64, used: u64 },
-    QuotaOfAll { limit: u64, used: u64 },
+    QuotaOfType {
+        limit: u64,
+        used: u64,
+    },
+    QuotaOfAll {
+        limit: u64,
+        used: u64,
+    },
+    /// A right is missing; what a person can do is in the text.
+    Denied {
+        why: String,
+    },
+    /// It can never work; what to change is in the text.
+    Invalid {
+        why: String,
+    },
 }
+
+/// As much of a reason as goes into an annotation.
+const LONGEST_WHY: usize = 500;
 
 impl Note {
     pub fn read(progress: Option<&Progress>) -> Option<Note> {
@@ -56,7 +73,7 @@ impl Note {
 }
 
 impl Cause {
-    /// The cause of a capacity failure; others do not end an attempt.
+    /// The cause of a failure after which nobody comes again with the same request; others do not end an attempt.
     pub fn of(error: &ProviderError) -> Option<Cause> {
         match error {
             ProviderError::InsufficientCapacity { .. } => Some(Cause::NoStock),
@@ -64,7 +81,13 @@ impl Cause {
                 Some(Cause::QuotaOfType { limit: *limit, used: *used })
             }
             ProviderError::QuotaExceeded { limit, used, .. } => Some(Cause::QuotaOfAll { limit: *limit, used: *used }),
-            _ => None,
+            ProviderError::Unauthorized { why, .. } => Some(Cause::Denied { why: cut(why) }),
+            ProviderError::InvalidRequest { why, .. } => Some(Cause::Invalid { why: cut(why) }),
+            // Somebody else's is not touched, and the rest is asked for again.
+            ProviderError::Conflict { .. }
+            | ProviderError::Throttled { .. }
+            | ProviderError::Unavailable { .. }
+            | ProviderError::Uncertain { .. } => None,
         }
     }
 
@@ -79,8 +102,14 @@ impl Cause {
             Cause::QuotaOfAll { limit, used } => {
                 ProviderError::QuotaExceeded { doing, scope: Scope::Provider { provider }, limit, used }
             }
+            Cause::Denied { why } => ProviderError::Unauthorized { doing, why },
+            Cause::Invalid { why } => ProviderError::InvalidRequest { doing, why },
         }
     }
+}
+
+fn cut(why: &str) -> String {
+    why.chars().take(LONGEST_WHY).collect()
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ const LEAST_DISK: u64 = 20 * GIGABYTE;
 const DEFAULT_DISK: u64 = 100 * GIGABYTE;
 const MOST_DISK: u64 = 10_000 * GIGABYTE;
 
+/// The node says its name in the label `kubernetes.io/hostname` too, and the value of a label has no more.
+const LONGEST_NAME: usize = 63;
+
 /// What will be made, and nothing left to choose.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan<'a> {
@@ -39,6 +42,9 @@ impl<'a> Plan<'a> {
         let invalid =
             |why: String| ProviderError::InvalidRequest { doing: format!("planning {}", request.key.name), why };
         let tag = claim_tag(&request.key)?;
+        if request.key.name.as_str().len() > LONGEST_NAME {
+            return Err(invalid(format!("the name has more than {LONGEST_NAME} letters: a node could not register")));
+        }
         let asked = &request.offering.id;
         if asked.provider != PROVIDER {
             return Err(invalid(format!("{asked} is an offering of another provider: ask that one")));

@@ -82,19 +82,23 @@ impl Scaleway {
                 if server.state == "stopped" && !volume.tags.contains(&tag) {
                     self.tag_volume(key, &server.zone, &volume.id, &volume.tags, true).await?;
                 }
-            } else if slot == "0" && !known.contains(&volume.id) {
+            } else if slot == "0" && (server.state == "stopped" || !known.contains(&volume.id)) {
+                // One that is stopped may never have got as far as its tags.
                 match self.api.block(&server.zone, &volume.id).await? {
                     Some(found) if !found.tags.contains(&tag) => {
                         self.tag_volume(key, &server.zone, &volume.id, &found.tags, false).await?;
                     }
                     _ => {}
                 }
-                known.push(volume.id.clone());
+                if !known.contains(&volume.id) {
+                    known.push(volume.id.clone());
+                }
             }
         }
         Ok(())
     }
 
+    /// `false` if the volume is gone.
     pub(crate) async fn tag_volume(
         &self,
         key: &InstanceKey,
@@ -102,12 +106,11 @@ impl Scaleway {
         id: &str,
         tags: &[String],
         is_local: bool,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<bool, ProviderError> {
         let api = if is_local { instance(zone) } else { block(zone) };
         let body = json!({ "tags": with_ours(tags, key, &self.api.settings().cluster) });
-        self.api
-            .run(&Call::json(format!("tagging volume {id}"), Method::PATCH, format!("{api}/volumes/{id}"), &body))
-            .await
+        let (doing, path) = (format!("tagging volume {id}"), format!("{api}/volumes/{id}"));
+        self.api.change(&Call::json(doing, Method::PATCH, path, &body)).await
     }
 
     /// One step towards a server's end. `true` once it is gone.

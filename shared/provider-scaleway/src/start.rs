@@ -68,8 +68,8 @@ impl Scaleway {
     }
 
     /// User data, tags, network: all of it before poweron, for cloud-init runs at the first boot only. Each step may be
-    /// repeated.
-    pub(crate) async fn prepare(&self, plan: &Plan<'_>, server: &Server) -> Result<(), ProviderError> {
+    /// repeated. `false` if the server is gone: another machine found it to be one too many.
+    pub(crate) async fn prepare(&self, plan: &Plan<'_>, server: &Server) -> Result<bool, ProviderError> {
         let path = format!("{}/servers/{}", instance(&server.zone), server.id);
         let user_data = Call {
             doing: format!("writing the user data of server {}", server.id),
@@ -79,13 +79,17 @@ impl Scaleway {
             body: Bytes::from(plan.user_data(&server.zone, &server.id)),
             offering: None,
         };
-        self.api.run(&user_data).await?;
+        if !self.api.change(&user_data).await? {
+            return Ok(false);
+        }
         let key = &plan.request.key;
         for (slot, volume) in &server.volumes {
             let is_local = matches!(volume.volume_type.as_str(), "l_ssd" | "scratch");
             if slot == "0" || is_local {
                 // It was made with the server a moment ago, so nobody else's tags are lost.
-                self.tag_volume(key, &server.zone, &volume.id, &volume.tags, is_local).await?;
+                if !self.tag_volume(key, &server.zone, &volume.id, &volume.tags, is_local).await? {
+                    return Ok(false);
+                }
             }
         }
         if let Some(network) = &plan.class.private_network
@@ -95,7 +99,7 @@ impl Scaleway {
             let doing = format!("attaching server {} to its private network", server.id);
             self.api.run(&Call::json(doing, Method::POST, format!("{path}/private_nics"), &body)).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// `false` if somebody was faster: the server is already on its way somewhere.

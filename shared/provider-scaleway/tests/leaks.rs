@@ -9,6 +9,7 @@ use model::{Ensured, InstanceState};
 use provider::{Change as _, Look as _};
 use serde_json::{Value, json};
 use std::time::Duration;
+use world::faults::{Fault, Matching, Mishap};
 use world::scaleway::ServerState;
 
 const SERVERS: &str = "/instance/v1/zones/fr-par-2/servers";
@@ -176,16 +177,33 @@ async fn of_two_servers_the_oldest_stays_and_the_other_goes_with_all_it_has() {
     assert_eq!(present.servers[0].state, ServerState::Running);
 }
 
+/// Two machines handle the same event, and requests of one of them are slow: at no request may that make a difference.
+#[tokio::test(start_paused = true)]
+async fn two_machines_at_once_come_to_the_same_one_server() {
+    for nth in 1..=24 {
+        let stage = Stage::plain();
+        let on = Matching { to: Some("scaleway".to_owned()), nth: Some(nth), times: Some(2), ..Matching::default() };
+        stage.world.faults.add(Fault { on, then: Mishap::Slow { milliseconds: 7_000 } });
+        let wanted = with_class(request("L40S-1-48G", "fr-par-2"), &[("scratch", "true"), ("public-ip", "flexible")]);
+        let (one, other) = tokio::join!(stage.drive(&wanted), stage.drive(&wanted));
+        let told = |error| panic!("slow at request {nth}: {error}");
+        let (one, other) = (one.unwrap_or_else(told), other.unwrap_or_else(told));
+        assert_eq!(one.provider_id, other.provider_id, "slow at request {nth}");
+        assert_eq!(stage.present().servers.len(), 1, "slow at request {nth}");
+        stage.drive_gone(&wanted.key).await.unwrap();
+        assert!(stage.present().is_empty(), "slow at request {nth}: {:?}", stage.present());
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_list_that_is_behind_costs_a_duplicate_at_most_for_a_moment() {
     for done in [true, false] {
         let stage = Stage::with(|options| options.list_lag = Duration::from_secs(20));
-        let on = world::faults::Matching {
-            to: Some("scaleway".to_owned()),
-            method: Some("POST".to_owned()),
-            ..Default::default()
-        };
-        stage.world.faults.add(world::faults::Fault { on, then: world::faults::Mishap::Reset { done } });
+        let (to, method) = (Some("scaleway".to_owned()), Some("POST".to_owned()));
+        stage
+            .world
+            .faults
+            .add(Fault { on: Matching { to, method, ..Matching::default() }, then: Mishap::Reset { done } });
         let wanted = request("L4-1-24G", "fr-par-2");
         stage.drive(&wanted).await.unwrap();
         stage.seconds(30).await;

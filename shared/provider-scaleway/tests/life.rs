@@ -59,6 +59,9 @@ async fn a_server_is_made_in_order_becomes_a_node_and_goes_without_a_trace() {
 
     stage.drive_gone(&request.key).await.unwrap();
     assert!(stage.present().is_empty(), "{:?}", stage.present());
+    let deleted = stage.world.scaleway.snapshot().servers[0].deleted.unwrap();
+    let removal: Vec<_> = stage.world.history.exchanges().into_iter().filter(|one| one.method == "DELETE").collect();
+    assert!(!removal.is_empty() && removal.iter().all(|one| one.at >= deleted), "disks go when the server is gone");
     assert_eq!(stage.provider.observe(&request.key).await.unwrap(), None);
     assert!(stage.provider.owned().await.unwrap().is_empty());
     stage.world.check(SignedDuration::ZERO).unwrap();
@@ -132,6 +135,11 @@ async fn the_catalogue_is_what_the_cloud_says_now_on_all_its_pages() {
     });
     let offerings = stage.provider.offerings().await.unwrap();
     assert_eq!((offerings.len(), stage.provider.name()), (32, "scaleway"));
+    for list in ["products/servers", "products/servers/availability"] {
+        let path = format!("/instance/v1/zones/fr-par-1/{list}");
+        let asked = stage.world.history.select(|one| (one.path == path).then(|| one.query.clone()));
+        assert_eq!(asked, ["page=1", "page=2", "page=3"], "{list}: GPU types begin behind the first page");
+    }
     let stock = |name: &str| offerings.iter().find(|one| one.id.to_string() == name).map(|one| one.stock);
     assert_eq!(stock("scaleway/L4-1-24G/fr-par-1/on-demand"), Some(Stock::Shortage));
     assert_eq!(stock("scaleway/L4-1-24G/fr-par-2/on-demand"), Some(Stock::Available));

@@ -134,6 +134,11 @@ impl History {
         (inner.count, digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
+    /// What `read` takes from each exchange, in order: for who asks often and needs little.
+    pub fn select<T>(&self, read: impl FnMut(&Exchange) -> Option<T>) -> Vec<T> {
+        self.lock().exchanges.iter().filter_map(read).collect()
+    }
+
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.lock().exchanges.iter().cloned().collect()
     }
