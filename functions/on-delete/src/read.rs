@@ -26,10 +26,9 @@ pub async fn read(parts: &Parts, event: &DeletionRequested) -> Read {
     let looked = match event.kind {
         DeletableKind::NodeClaim => of_claim(parts, object).await,
         DeletableKind::Node => of_node(parts, object).await,
-        DeletableKind::Workspace => Ok(nothing(format!(
-            "Workspace {} is to go; its NodeClaims are owned by it and go with it",
-            object.name
-        ))),
+        DeletableKind::Workspace => {
+            Ok(nothing(format!("Workspace {} is to go; its NodeClaims are owned by it and go with it", object.name)))
+        }
     };
     looked.unwrap_or_else(|error| Read::Answered(Answer::failed(error.to_string())))
 }

@@ -80,11 +80,7 @@ async fn pool_annotations(parts: &Parts, claim: &Claim) -> Result<BTreeMap<Strin
 }
 
 /// The catalogue and the stock memory, where a choice is to be made.
-async fn choice(
-    parts: &Parts,
-    claim: &Claim,
-    provider: &str,
-) -> Result<(OfferingsSeen, StockMemory), ClusterError> {
+async fn choice(parts: &Parts, claim: &Claim, provider: &str) -> Result<(OfferingsSeen, StockMemory), ClusterError> {
     if !needs_offerings(claim) {
         return Ok((OfferingsSeen::NotAsked, StockMemory::default()));
     }

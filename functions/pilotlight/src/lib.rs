@@ -79,7 +79,7 @@ pub fn functions(parts: PartsSource) -> Vec<Function> {
 pub fn run() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve => host::serve_from_env(functions),
-        Command::Replay(arguments) => replay::run(functions(), &arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut CommandLine::command(), "pilotlight", &mut io::stdout());
             ExitCode::SUCCESS

@@ -17,8 +17,9 @@ use std::{
     process::ExitCode,
 };
 use tokio::net::TcpStream;
+use world::{World, WorldOptions};
 
-use crate::{Output, Replay, Via, table::table};
+use crate::{Output, Replay, Via, functions, table::table};
 
 type Failure = Box<dyn Error>;
 
@@ -36,11 +37,9 @@ struct Answered {
     answer: Value,
 }
 
-pub fn run(functions: Vec<Function>, arguments: &Replay) -> ExitCode {
-    let answered = stored(&arguments.paths, &functions).and_then(|events| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(replay(functions, events, arguments.via))
-    });
+pub fn run(arguments: &Replay) -> ExitCode {
+    let answered = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from);
+    let answered = answered.and_then(|runtime| runtime.block_on(replay_on_a_world(arguments)));
     match answered {
         Ok(answered) => {
             let text = match arguments.output {
@@ -56,6 +55,14 @@ pub fn run(functions: Vec<Function>, arguments: &Replay) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// An empty cluster: stored events are of objects that are not there, so nothing can be harmed.
+async fn replay_on_a_world(arguments: &Replay) -> Result<Vec<Answered>, Failure> {
+    let world = World::start(WorldOptions::default());
+    let functions = functions(stage::source(&world, "replay")?);
+    let events = stored(&arguments.paths, &functions)?;
+    replay(functions, events, arguments.via).await
 }
 
 async fn replay(functions: Vec<Function>, events: Vec<Stored>, via: Via) -> Result<Vec<Answered>, Failure> {

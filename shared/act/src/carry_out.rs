@@ -44,7 +44,9 @@ pub async fn carry_out(cluster: &Cluster, providers: &Providers, claim: &ClaimAs
 
 fn goes_on(result: &ActionResult) -> bool {
     match result {
-        ActionResult::Done | ActionResult::WasGone | ActionResult::Ensured(_) | ActionResult::Gone(Gone::Confirmed) => true,
+        ActionResult::Done | ActionResult::WasGone | ActionResult::Ensured(_) | ActionResult::Gone(Gone::Confirmed) => {
+            true
+        }
         ActionResult::Lost
         | ActionResult::NotNow { .. }
         | ActionResult::Failed(_)
@@ -78,13 +80,15 @@ async fn one(
     action: &Action,
 ) -> ActionResult {
     match action {
-        Action::ChangeClaim(change) => match cluster.change_claim(&claim.claim.key, version, &claim.claim.finalizers, change).await {
-            Ok(new) => {
-                *version = new;
-                ActionResult::Done
+        Action::ChangeClaim(change) => {
+            match cluster.change_claim(&claim.claim.key, version, &claim.claim.finalizers, change).await {
+                Ok(new) => {
+                    *version = new;
+                    ActionResult::Done
+                }
+                Err(error) => failed(&error),
             }
-            Err(error) => failed(&error),
-        },
+        }
         Action::DeleteClaim => done(cluster.delete_claim(&claim.claim.key).await),
         Action::ChangeNode(change) => done(cluster.change_node(change).await),
         Action::DeleteNode { name, uid } => done(cluster.delete_node(name, uid).await),

@@ -42,10 +42,9 @@ pub async fn report(
             let reason = "somebody else changed the claim meanwhile".to_owned();
             Reported::Next(Next::Answer(Answer::Later { reason, after: Duration::from_secs(1) }))
         }
-        Err(error) => Reported::Next(Next::Answer(Answer::Failed {
-            reason: error.to_string(),
-            after: Duration::from_secs(5),
-        })),
+        Err(error) => {
+            Reported::Next(Next::Answer(Answer::Failed { reason: error.to_string(), after: Duration::from_secs(5) }))
+        }
     }
 }
 

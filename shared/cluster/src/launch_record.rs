@@ -30,7 +30,9 @@ pub(crate) fn write(record: &LaunchRecord) -> Result<String, serde_json::Error> 
 fn parse(text: &str) -> Result<LaunchRecord, String> {
     let Versioned { v } = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if v != VERSION {
-        return Err(format!("it is of version {v}, and this program reads version {VERSION}: is an older one running?"));
+        return Err(format!(
+            "it is of version {v}, and this program reads version {VERSION}: is an older one running?"
+        ));
     }
     serde_json::from_str::<Written>(text).map_err(|error| error.to_string())?.try_into()
 }

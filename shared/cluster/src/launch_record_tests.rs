@@ -41,8 +41,7 @@ fn offering() -> impl Strategy<Value = Offering> {
 }
 
 fn record() -> impl Strategy<Value = LaunchRecord> {
-    let attempt =
-        (id(), ".{0,30}", at()).prop_map(|(offering, reason, at)| Attempt { offering, reason, at });
+    let attempt = (id(), ".{0,30}", at()).prop_map(|(offering, reason, at)| Attempt { offering, reason, at });
     let progress = option::of(".{0,80}".prop_map(Progress));
     (any::<u32>(), offering(), at(), option::of(at()), at(), progress, collection::vec(attempt, 0..4), any::<bool>())
         .prop_map(|(epoch, offering, begun_at, accepted_at, deadline, progress, tried, told_joined)| LaunchRecord {
@@ -101,7 +100,10 @@ fn anything_else_is_unreadable_and_says_why() {
     check(&SMALL.replace("\"v\":1", "\"v\":2"), "version 2");
     check(&SMALL.replace("\"spot\"", "\"borrowed\""), "capacityType: \"borrowed\"");
     check(&SMALL.replace("\"amd64\"", "\"riscv\""), "offering.arch: \"riscv\"");
-    check(&SMALL.replace("{\"nvidia.com/gpu\":\"1\"}", "{\"nvidia.com/gpu\":\"-1\"}"), "offering.capacity.nvidia.com/gpu");
+    check(
+        &SMALL.replace("{\"nvidia.com/gpu\":\"1\"}", "{\"nvidia.com/gpu\":\"-1\"}"),
+        "offering.capacity.nvidia.com/gpu",
+    );
     check(&SMALL.replace("2026-01-01T00:20:00Z", "soon"), "deadline");
     assert_eq!(read(None), Launch::NotBegun);
 }

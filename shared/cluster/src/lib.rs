@@ -21,9 +21,10 @@
 //! | `class_object` | get | (of the class) | (its plural) | cluster |
 //! | `class_objects` | list | (of the class) | (its plural) | cluster |
 //! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
-//! | `lease_holder`, `take_lease`, `give_back_lease` | get | coordination.k8s.io | leases | own namespace |
-//! | `take_lease` | create | coordination.k8s.io | leases | own namespace |
-//! | `give_back_lease` | delete | coordination.k8s.io | leases | own namespace |
+//! | `take_machine`, `note_machine`, `release_machine`, `machine_off_since` | get | coordination.k8s.io | leases | own namespace |
+//! | `machines_held` | list | coordination.k8s.io | leases | own namespace |
+//! | `take_machine` | create | coordination.k8s.io | leases | own namespace |
+//! | `take_machine`, `note_machine`, `release_machine` | patch | coordination.k8s.io | leases | own namespace |
 //! | `secret` | get | | secrets | own namespace |
 //! | `stock`, `remember` | get | | configmaps | own namespace |
 //! | `remember` | create | | configmaps | own namespace |
@@ -66,7 +67,7 @@ mod volumes;
 pub use change::Deleted;
 pub use connect::{ConnectError, connect};
 pub use error::{ClusterError, Kind};
-pub use leases::Taken;
+pub use leases::MachineHeld;
 pub use look::ClassServed;
 pub use look_more::NodePower;
 pub use node_search::NodeSearch;

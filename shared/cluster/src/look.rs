@@ -105,11 +105,7 @@ impl Cluster {
     }
 
     /// Its `spec` and `metadata.annotations`; `None` where there is no such class, or nobody serves the kind.
-    pub async fn class_object(
-        &self,
-        class: &ClassRef,
-        served: ClassServed<'_>,
-    ) -> Result<Option<Value>, ClusterError> {
+    pub async fn class_object(&self, class: &ClassRef, served: ClassServed<'_>) -> Result<Option<Value>, ClusterError> {
         // The group came from whoever wrote the claim, and becomes a part of a path.
         if ObjectName::new(&class.group).is_err() {
             return Ok(None);

@@ -8,7 +8,12 @@ use kube::{
 use model::names;
 use serde_json::{Value, json};
 
-use crate::{Cluster, ClusterError, ask::Asking, look::{ClassServed, resource}, rights};
+use crate::{
+    Cluster, ClusterError,
+    ask::Asking,
+    look::{ClassServed, resource},
+    rights,
+};
 
 /// A Node, as far as power is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -71,8 +71,7 @@ fn shown(pod: &PodRef) -> String {
 /// A pod under two budgets is a plain 500 without a reason (an internal error has one), so here the kind's name in the
 /// message has to tell.
 fn refused(status: &Status) -> Option<Evicted> {
-    let two_budgets =
-        status.code == 500 && status.reason.is_empty() && status.message.contains("PodDisruptionBudget");
+    let two_budgets = status.code == 500 && status.reason.is_empty() && status.message.contains("PodDisruptionBudget");
     if status.code != 429 && !two_budgets {
         return None;
     }

@@ -2,7 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{DynamicObject, ObjectMeta};
-use model::{Claim, ClaimStatus, ClassRef, Condition, ConditionKind, InstanceKey, ObjectName, Requirement, Truth, names};
+use model::{
+    Claim, ClaimStatus, ClassRef, Condition, ConditionKind, InstanceKey, ObjectName, Requirement, Truth, names,
+};
 use serde_json::Value;
 
 use crate::{

@@ -12,9 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
-use crate::{
-    Cluster, ClusterError, FIELD_MANAGER, ask::Asking, change::patching, launch_record::WrittenId, rights,
-};
+use crate::{Cluster, ClusterError, FIELD_MANAGER, ask::Asking, change::patching, launch_record::WrittenId, rights};
 
 const NAME: &str = "pilotlight-stock";
 /// How often a write that somebody else overtook is made again. The last does not insist on what it read.

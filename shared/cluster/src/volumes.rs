@@ -36,7 +36,9 @@ impl Cluster {
     async fn attachments(&self, node: &ObjectName) -> Result<Vec<VolumeAttachment>, ClusterError> {
         let asking = Asking::new(rights::LIST_ATTACHMENTS, "listing the volumes attached to Node", node.as_str());
         match self.list(asking, &Api::all(self.client.clone()), ListParams::default()).await {
-            Ok(all) => Ok(all.into_iter().filter(|one: &VolumeAttachment| one.spec.node_name == node.as_str()).collect()),
+            Ok(all) => {
+                Ok(all.into_iter().filter(|one: &VolumeAttachment| one.spec.node_name == node.as_str()).collect())
+            }
             // Nobody serves attachments here, so nothing is attached.
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(error),

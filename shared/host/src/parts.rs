@@ -18,7 +18,7 @@ use std::{ffi::OsStr, sync::Arc};
 use tokio::sync::OnceCell;
 
 pub use classes::Classes;
-pub use holders::MachineLeases;
+pub use holders::MachineHolds;
 pub use power::Rack;
 pub use requirements::requirements_for;
 pub use settings::WorkSettings;

@@ -47,9 +47,15 @@ mod tests {
 
     #[test]
     fn gos_notation_is_read() {
-        for (text, milliseconds) in
-            [("0", 0), ("0s", 0), ("90s", 90_000), ("1h30m", 5_400_000), ("1.5h", 5_400_000), ("500ms", 500), ("720h", 2_592_000_000)]
-        {
+        for (text, milliseconds) in [
+            ("0", 0),
+            ("0s", 0),
+            ("90s", 90_000),
+            ("1h30m", 5_400_000),
+            ("1.5h", 5_400_000),
+            ("500ms", 500),
+            ("720h", 2_592_000_000),
+        ] {
             assert_eq!(parse(text), Some(SignedDuration::from_millis(milliseconds)), "{text}");
         }
     }

@@ -1,13 +1,16 @@
 //! How things in Scaleway say whose they are: by tags, for names are not unique there and volumes have no owner.
+//!
+//! Keys have no slash: Scaleway's cloud controller manager makes a label `k8s.scaleway.com/<key>` of each tag, and with one
+//! the API server would refuse everything it writes to the Node.
 
 use model::{InstanceKey, ObjectName, Uid};
 use provider::ProviderError;
 
 /// The identity. Everything of a claim carries it: server, volumes, addresses.
-const CLAIM_UID: &str = "pilotlight.dev/claim-uid";
+const CLAIM_UID: &str = "pilotlight-claim-uid";
 /// For people, and to name the key again when the claim is gone.
-const CLAIM_NAME: &str = "pilotlight.dev/claim";
-const CLUSTER: &str = "pilotlight.dev/cluster";
+const CLAIM_NAME: &str = "pilotlight-claim";
+const CLUSTER: &str = "pilotlight-cluster";
 /// Finds everything that was made by us, whoever's it is.
 pub(crate) const MADE_BY_US: &str = "created-by=pilotlight";
 

@@ -15,8 +15,8 @@ use world::scaleway::ServerState;
 const SERVERS: &str = "/instance/v1/zones/fr-par-2/servers";
 
 fn tags() -> Value {
-    let uid = format!("pilotlight.dev/claim-uid={CLAIM}");
-    json!(["created-by=pilotlight", uid, "pilotlight.dev/claim=train-0", "pilotlight.dev/cluster=east"])
+    let uid = format!("pilotlight-claim-uid={CLAIM}");
+    json!(["created-by=pilotlight", uid, "pilotlight-claim=train-0", "pilotlight-cluster=east"])
 }
 
 /// A server of our key that somebody has made and nobody has finished: stopped, its volume without a tag.

@@ -30,7 +30,7 @@ async fn a_server_is_made_in_order_becomes_a_node_and_goes_without_a_trace() {
         format!("POST {path}/action"),
     ];
     assert_eq!(stage.mutations(), expected);
-    assert!(stage.present().volumes[0].tags.contains(&format!("pilotlight.dev/claim-uid={CLAIM}")));
+    assert!(stage.present().volumes[0].tags.contains(&format!("pilotlight-claim-uid={CLAIM}")));
 
     stage.seconds(200).await;
     let nodes: Api<Node> = Api::all(stage.world.client("test"));
@@ -179,7 +179,7 @@ async fn two_clusters_in_one_project_do_not_see_each_other() {
     // A neighbour whose name is ours and whose tag only begins like ours is nobody's business.
     let path = "/instance/v1/zones/fr-par-2/servers";
     let mut body = create_body(&stage);
-    body["tags"] = serde_json::json!([format!("pilotlight.dev/claim-uid={CLAIM}-2")]);
+    body["tags"] = serde_json::json!([format!("pilotlight-claim-uid={CLAIM}-2")]);
     stage.send("POST", path, &body).await;
     stage.drive_gone(&request.key).await.unwrap();
     assert_eq!(stage.present().servers.len(), 1);

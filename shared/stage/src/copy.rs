@@ -6,6 +6,11 @@ use world::World;
 
 use crate::{line::Pulse, parts::parts};
 
+/// Parts of functions on the world, for whoever serves them in another way.
+pub fn source(world: &World, user: &str) -> Result<PartsSource, String> {
+    parts(world, &Pulse::default(), user).map(PartsSource::ready)
+}
+
 /// How a function is made from its parts.
 pub type Make = fn(PartsSource) -> Function;
 

@@ -9,6 +9,6 @@ mod line;
 mod messenger;
 mod parts;
 
-pub use copy::{Copy, Crashed, Make};
+pub use copy::{Copy, Crashed, Make, source};
 pub use messenger::{Delivery, Messenger, Telling};
-pub use parts::{JOIN_TOKEN, environment, parts};
+pub use parts::{JOIN_TOKEN, environment};

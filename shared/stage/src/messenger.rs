@@ -71,7 +71,8 @@ impl Messenger {
         let copy = Arc::new(Mutex::new(Arc::new(copy)));
         let chance = self.world.chance.stream(&user);
         let store = &self.world.objects.store;
-        let (mut news, mut lanes, mut work) = (store.subscribe(), BTreeMap::<String, Arc<Notify>>::new(), JoinSet::new());
+        let (mut news, mut lanes, mut work) =
+            (store.subscribe(), BTreeMap::<String, Arc<Notify>>::new(), JoinSet::new());
         let mut revision = 0;
         loop {
             let names = self.changed_claims(&mut revision);

@@ -17,6 +17,8 @@ use crate::{
 
 /// The label (AKS) or tag (Scaleway, as `name=value`) by which an instance names the claim it was made for.
 pub const CLAIM_KEY: &str = "pilotlight.dev/claim-uid";
+/// The same as a tag of Scaleway, where a slash would become a part of a label.
+pub const CLAIM_TAG: &str = "pilotlight-claim-uid";
 
 /// How long an instance may outlive its claim.
 const LEAK_TIME: SignedDuration = SignedDuration::from_secs(60);

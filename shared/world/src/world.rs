@@ -18,8 +18,8 @@ use crate::{
     body::WorldBody,
     chance::Chance,
     check::{
-        CLAIM_KEY, Instance, Violation, Watchman, first_line_with, first_write_since, lines_about, nothing_left_behind,
-        one_instance_a_claim,
+        CLAIM_KEY, CLAIM_TAG, Instance, Violation, Watchman, first_line_with, first_write_since, lines_about,
+        nothing_left_behind, one_instance_a_claim,
     },
     clock::Clock,
     controllers::{Controllers, ControllersOptions},
@@ -199,7 +199,7 @@ impl World {
         });
         let servers = self.scaleway.snapshot().servers.into_iter().map(|server| Instance {
             cloud: Place::Scaleway.as_str(),
-            claim: server.tags.iter().find_map(|tag| tag.strip_prefix(CLAIM_KEY)?.strip_prefix('=').map(str::to_owned)),
+            claim: server.tags.iter().find_map(|tag| tag.strip_prefix(CLAIM_TAG)?.strip_prefix('=').map(str::to_owned)),
             name: server.id,
             from: server.created,
             until: server.deleted,

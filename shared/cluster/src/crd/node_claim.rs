@@ -30,7 +30,12 @@ use std::collections::BTreeMap;
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "ImageID", type_ = "string", json_path = ".status.imageID", priority = 1),
     printcolumn(name = "ID", type_ = "string", json_path = ".status.providerID", priority = 1),
-    printcolumn(name = "NodePool", type_ = "string", json_path = r".metadata.labels.karpenter\.sh/nodepool", priority = 1),
+    printcolumn(
+        name = "NodePool",
+        type_ = "string",
+        json_path = r".metadata.labels.karpenter\.sh/nodepool",
+        priority = 1
+    ),
     printcolumn(name = "NodeClass", type_ = "string", json_path = ".spec.nodeClassRef.name", priority = 1),
     printcolumn(
         name = "Drifted",

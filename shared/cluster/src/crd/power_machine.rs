@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 pub enum PowerMachineError {
     #[error("machine {machine}: {source}")]
     Secret { machine: String, source: MissingSecret },
-    #[error("machine {machine}: energy.pricePerKWh is no price; write a decimal number with at most six decimals, as in 0.31")]
+    #[error(
+        "machine {machine}: energy.pricePerKWh is no price; write a decimal number with at most six decimals, as in 0.31"
+    )]
     Price { machine: String },
     #[error("machine {machine}: {field} has to hold exactly one of its alternatives")]
     NotExactlyOne { machine: String, field: &'static str },
@@ -104,19 +106,28 @@ impl PowerMachine {
 }
 
 fn back_end(back_end: &PowerBackEnd, secrets: &Secrets) -> Result<Value, Problem> {
-    let PowerBackEnd { seed, maas, maas_api, redfish, bmclib, proxmox, home_assistant, templates, auth, ca_ref, timeout_seconds } =
-        back_end;
+    let PowerBackEnd {
+        seed,
+        maas,
+        maas_api,
+        redfish,
+        bmclib,
+        proxmox,
+        home_assistant,
+        templates,
+        auth,
+        ca_ref,
+        timeout_seconds,
+    } = back_end;
     let mut found = Vec::new();
     found.extend(seed.as_ref().map(|it| json!({ "kind": "seed", "up": it.on_url, "down": it.off_url })));
-    found.extend(maas.as_ref().map(
-        |it| json!({ "kind": "maas", "on": it.on_url, "off": it.off_url, "query": it.query_url }),
-    ));
+    found.extend(
+        maas.as_ref().map(|it| json!({ "kind": "maas", "on": it.on_url, "off": it.off_url, "query": it.query_url })),
+    );
     found.extend(maas_api.as_ref().map(|it| json!({ "kind": "maasApi", "base": it.url, "system": it.system_id })));
     found.extend(redfish.as_ref().map(|it| json!({ "kind": "redfish", "system": it.system })));
     found.extend(bmclib.as_ref().map(|it| json!({ "kind": "bmclib", "consumer": it.url, "host": it.host })));
-    found.extend(proxmox.as_ref().map(
-        |it| json!({ "kind": "proxmox", "base": it.url, "node": it.node, "vm": it.vm }),
-    ));
+    found.extend(proxmox.as_ref().map(|it| json!({ "kind": "proxmox", "base": it.url, "node": it.node, "vm": it.vm })));
     if let Some(switch) = home_assistant {
         let mut value = json!({ "kind": "homeAssistant", "base": switch.url, "entity": switch.entity });
         put(&mut value, "softOff", switch.soft_off.as_ref().map(|it| request(it, secrets)).transpose()?);
@@ -160,9 +171,7 @@ fn status(status: &PowerStatus, secrets: &Secrets) -> Result<Value, Problem> {
         json!({ "pointer": { "at": it.at, "on": it.on_values, "off": it.off_values,
             "turningOn": it.turning_on_values, "turningOff": it.turning_off_values } })
     }));
-    found.extend(
-        status.regex.as_ref().map(|it| json!({ "regex": { "on": it.on_pattern, "off": it.off_pattern } })),
-    );
+    found.extend(status.regex.as_ref().map(|it| json!({ "regex": { "on": it.on_pattern, "off": it.off_pattern } })));
     Ok(json!({ "request": request(&status.request, secrets)?, "read": only(found, "status")? }))
 }
 

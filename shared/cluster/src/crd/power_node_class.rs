@@ -36,7 +36,10 @@ pub struct PowerNodeClassSpec {
     /// Where requests may go: names such as bmc.rack.example or *.rack.example, addresses, and networks such as
     /// 10.1.0.0/16. If there are none, everywhere but this machine itself. Metadata services are never called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 100), inner(length(min = 1, max = 253), regex(pattern = r"^(\*\.)?[A-Za-z0-9._:-]+(/[0-9]{1,3})?$")))]
+    #[schemars(
+        length(max = 100),
+        inner(length(min = 1, max = 253), regex(pattern = r"^(\*\.)?[A-Za-z0-9._:-]+(/[0-9]{1,3})?$"))
+    )]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub allowed_hosts: Vec<String>,
     /// Whether requests may be sent without TLS. Passwords can then be read on the way.

@@ -15,8 +15,7 @@ pub(super) const UUID: &str = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 pub(super) const DNS_LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 pub(super) const DNS_NAME: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
-const QUANTITY: &str =
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
 
 /// Taints as Karpenter checks them: a key, and one of three effects.
 pub(super) fn taints(_: &mut SchemaGenerator) -> Schema {
@@ -122,7 +121,8 @@ fn finish(schema: &mut Value) {
 }
 
 fn finish_quantity(map: &mut Map<String, Value>) {
-    let own = map.get("description").and_then(Value::as_str).filter(|text| !text.starts_with("Quantity is a fixed-point"));
+    let own =
+        map.get("description").and_then(Value::as_str).filter(|text| !text.starts_with("Quantity is a fixed-point"));
     let description = own.unwrap_or("An amount, as in 500m, 4, 16Gi or 200G.").to_owned();
     map.insert("description".to_owned(), json!(description));
     map.insert("pattern".to_owned(), json!(QUANTITY));

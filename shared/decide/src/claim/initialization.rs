@@ -85,11 +85,13 @@ fn is_passing(taint: &Taint) -> bool {
 /// claim did not ask for and the machine was chosen with.
 fn expected(seen: &Situation) -> Resources {
     let one = Quantity::from_thousandths(1);
-    let mut expected: Resources = seen.claim.requests.iter().filter(|(_, amount)| **amount >= one).map(|(name, _)| (name.clone(), one)).collect();
+    let mut expected: Resources =
+        seen.claim.requests.iter().filter(|(_, amount)| **amount >= one).map(|(name, _)| (name.clone(), one)).collect();
     // Disks are asked for under this name, and no node has it.
     expected.remove("storage");
     if let Some(record) = seen.claim.record() {
-        let accelerators = record.offering.capacity.iter().filter(|(name, amount)| is_accelerator(name) && **amount >= one);
+        let accelerators =
+            record.offering.capacity.iter().filter(|(name, amount)| is_accelerator(name) && **amount >= one);
         expected.extend(accelerators.map(|(name, amount)| (name.clone(), *amount)));
     }
     expected
@@ -106,7 +108,10 @@ fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
         return true;
     }
     let Some((maker, _)) = resource.split_once('/') else { return false };
-    let slices = |name: &str| name.split_once('/').is_some_and(|(other, kind)| other == maker && (kind.starts_with("mig-") || kind.ends_with(".shared")));
+    let slices = |name: &str| {
+        name.split_once('/')
+            .is_some_and(|(other, kind)| other == maker && (kind.starts_with("mig-") || kind.ends_with(".shared")))
+    };
     node.allocatable.iter().any(|(name, amount)| slices(name) && amount.thousandths() > 0)
 }
 
@@ -137,7 +142,10 @@ pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> N
     let waited = seen.now.duration_since(seen.claim.created_at);
     let text = format!("node {} is usable, {} after it was asked for", node.name, words::time(waited));
     ending.note(false, "Ready", text.clone());
-    if seen.tell_joined && seen.claim.record().is_some_and(|record| !record.told_joined) && ending.conclusion.claim.record.is_none() {
+    if seen.tell_joined
+        && seen.claim.record().is_some_and(|record| !record.told_joined)
+        && ending.conclusion.claim.record.is_none()
+    {
         return later("the join secret has still to be removed", LOOK_AGAIN);
     }
     Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) })

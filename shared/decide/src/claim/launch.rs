@@ -136,7 +136,8 @@ fn after(begin: Timestamp, patience: Option<SignedDuration>) -> Timestamp {
 }
 
 pub fn stuck(ending: &mut Ending, why: &str) -> Next {
-    let message = format!("the annotation {} cannot be read ({why}); remove the claim and make it again", names::LAUNCH);
+    let message =
+        format!("the annotation {} cannot be read ({why}); remove the claim and make it again", names::LAUNCH);
     ending.warn(Launched, Truth::Unknown, "LaunchRecordUnreadable", &message);
     Next::Answer(Answer::nothing(format!("{}: {message}", ending.subject())))
 }

@@ -40,10 +40,8 @@ fn is_overdue(seen: &Situation) -> bool {
 fn registering(seen: &Situation, node: &Node) -> NodeChange {
     let claim = &seen.claim;
     let mut change = NodeChange::new(node.name.clone(), node.version.clone());
-    let own = [
-        (names::REGISTERED.to_owned(), "true".to_owned()),
-        (names::CLAIM_UID.to_owned(), claim.key.claim.to_string()),
-    ];
+    let own =
+        [(names::REGISTERED.to_owned(), "true".to_owned()), (names::CLAIM_UID.to_owned(), claim.key.claim.to_string())];
     for (key, value) in claim.labels.clone().into_iter().chain(own) {
         if node.labels.get(&key) != Some(&value) {
             change.labels.insert(key, Some(value));

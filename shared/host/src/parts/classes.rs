@@ -76,8 +76,7 @@ async fn aks(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError
         let why = format!("AKSNodeClass {} is not there; make it, or name another in a new claim", claim.class.name);
         return Ok(ClassSeen::NotReady { reason: "NodeClassNotFound", why });
     };
-    let annotations: Fields =
-        serde_json::from_value(object["metadata"]["annotations"].clone()).unwrap_or_default();
+    let annotations: Fields = serde_json::from_value(object["metadata"]["annotations"].clone()).unwrap_or_default();
     let spec: AKSNodeClassSpec = match read_spec(&object, "AKSNodeClass", &claim.class.name) {
         Ok(spec) => spec,
         Err(not_ready) => return Ok(not_ready),
@@ -154,11 +153,7 @@ pub async fn racks(cluster: &Cluster) -> Result<Vec<ClassOfMachines>, ProviderEr
     Ok(racks)
 }
 
-fn configured(
-    machine: &cluster::crd::PowerMachine,
-    class: &str,
-    secrets: &Secrets,
-) -> Result<MachineConfig, String> {
+fn configured(machine: &cluster::crd::PowerMachine, class: &str, secrets: &Secrets) -> Result<MachineConfig, String> {
     let value = machine.to_config(class, secrets).map_err(|error| error.to_string())?;
     // Deserializing quotes what it cannot read, and there are secrets in it.
     let mut config: MachineConfig =

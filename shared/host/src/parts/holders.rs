@@ -1,57 +1,63 @@
-//! Whose machine it is: a Lease for each machine of a rack, taken before it is switched on and given back when it is off.
-//!
-//! A machine has no place for a tag, and a record on each claim cannot keep two claims from naming the same machine. The API
-//! server makes an object once: whoever makes the Lease has the machine.
+//! Whose machine it is: a Lease for each machine of a rack, and what the cluster sees of its Node.
 
 use async_trait::async_trait;
-use cluster::{Cluster, ClusterError, Taken};
+use cluster::{Cluster, ClusterError, MachineHeld};
 use model::Uid;
 use provider::ProviderError;
-use provider_power::{Holders, NodeSign};
+use provider_power::{Clock, Hold, Holders, NodeSign};
+use std::collections::{BTreeMap, BTreeSet};
 
+/// The holds of some machines: those that are described in one place.
 #[derive(Clone)]
-pub struct MachineLeases(pub Cluster);
-
-impl MachineLeases {
-    /// `false` if another claim has it.
-    pub async fn take(&self, machine: &str, claim: &Uid) -> Result<bool, ProviderError> {
-        let doing = || format!("taking the machine {machine}");
-        match self.0.take_lease(&lease(machine), claim).await.map_err(|error| unavailable(doing(), &error))? {
-            Taken::Ours => Ok(true),
-            Taken::Others => Ok(false),
-        }
-    }
-
-    /// Not there, or somebody else's: already so.
-    pub async fn give_back(&self, machine: &str, claim: &Uid) -> Result<(), ProviderError> {
-        let doing = || format!("giving the machine {machine} back");
-        self.0.give_back_lease(&lease(machine), claim).await.map_err(|error| unavailable(doing(), &error))
-    }
+pub struct MachineHolds {
+    pub cluster: Cluster,
+    pub machines: BTreeSet<String>,
+    pub clock: Clock,
 }
 
 #[async_trait]
-impl Holders for MachineLeases {
-    async fn holder(&self, machine: &str) -> Result<Option<Uid>, ProviderError> {
-        let doing = || format!("asking who has the machine {machine}");
-        self.0.lease_holder(&lease(machine)).await.map_err(|error| unavailable(doing(), &error))
+impl Holders for MachineHolds {
+    async fn held(&self) -> Result<BTreeMap<String, Hold>, ProviderError> {
+        let all = self.cluster.machines_held().await.map_err(|error| failed("asking who has which machine", &error))?;
+        let own = all.into_iter().filter(|(machine, _)| self.machines.contains(machine));
+        Ok(own.map(|(machine, held)| (machine, hold(held))).collect())
+    }
+
+    async fn take(&self, machine: &str, claim: &Uid) -> Result<Hold, ProviderError> {
+        let doing = format!("taking the machine {machine}");
+        self.cluster.take_machine(machine, claim).await.map(hold).map_err(|error| failed(&doing, &error))
+    }
+
+    async fn note(&self, machine: &str, claim: &Uid, note: &str) -> Result<(), ProviderError> {
+        let doing = format!("noting how far the machine {machine} is");
+        self.cluster.note_machine(machine, claim, note).await.map_err(|error| failed(&doing, &error))
+    }
+
+    async fn release(&self, machine: &str, claim: &Uid) -> Result<(), ProviderError> {
+        let doing = format!("giving the machine {machine} back");
+        let now = (self.clock)();
+        self.cluster.release_machine(machine, claim, now).await.map_err(|error| failed(&doing, &error))
     }
 
     async fn node(&self, node: &str) -> Result<NodeSign, ProviderError> {
-        let doing = || format!("looking at node {node}");
-        let found = self.0.node_power(node).await.map_err(|error| unavailable(doing(), &error))?;
-        Ok(found.map_or_else(NodeSign::default, |seen| NodeSign {
-            ready: Some(seen.ready),
-            on_since: seen.on_since,
-            off_since: seen.off_since,
-        }))
+        let doing = format!("looking at node {node}");
+        let unavailable = |error: ClusterError| failed(&doing, &error);
+        let seen = self.cluster.node_power(node).await.map_err(unavailable)?;
+        let noted = seen.and_then(|seen| seen.off_since);
+        let off_since = match noted {
+            Some(since) => Some(since),
+            // The Node of a machine that never came up says nothing; its Lease does.
+            None => self.cluster.machine_off_since(node).await.map_err(unavailable)?,
+        };
+        Ok(NodeSign { ready: seen.map(|seen| seen.ready), on_since: seen.and_then(|seen| seen.on_since), off_since })
     }
 }
 
-fn lease(machine: &str) -> String {
-    format!("pilotlight-machine-{machine}")
+fn hold(held: MachineHeld) -> Hold {
+    Hold { claim: held.claim, note: held.note }
 }
 
-/// The cluster was asked and nothing was done to a machine.
-fn unavailable(doing: String, error: &ClusterError) -> ProviderError {
-    ProviderError::Unavailable { doing, why: error.to_string() }
+/// Nothing was done to a machine: what could not be written before the command keeps the command from being sent.
+fn failed(doing: &str, error: &ClusterError) -> ProviderError {
+    ProviderError::Unavailable { doing: doing.to_owned(), why: error.to_string() }
 }

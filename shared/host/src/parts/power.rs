@@ -5,14 +5,14 @@
 use async_trait::async_trait;
 use cluster::Cluster;
 use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
-use provider::{Change, Look, Provider, ProviderError, Retry};
+use provider::{Change, Look, Provider, ProviderError};
 use provider_power::{
-    HostRule, MachineConfig, Power, ReqwestTransport, Transport, UrlPolicy, environment::Environment, machine_of,
+    HostRule, MachineConfig, Power, ReqwestTransport, Transport, UrlPolicy, environment::Environment,
 };
 use std::{collections::BTreeSet, sync::Arc};
 use url::Url;
 
-use super::{Clock, MachineLeases};
+use super::{Clock, MachineHolds};
 
 /// The class of machines that the environment names.
 const ENVIRONMENT_CLASS: &str = "default";
@@ -23,7 +23,6 @@ type Carrier = Arc<dyn Fn(&UrlPolicy) -> Arc<dyn Transport> + Send + Sync>;
 
 pub struct Rack {
     cluster: Cluster,
-    leases: MachineLeases,
     machines: Vec<MachineConfig>,
     policy: UrlPolicy,
     carrier: Carrier,
@@ -53,8 +52,7 @@ impl Rack {
         }
         // Whoever sets our environment may say where we call; plain HTTP too, as the webhooks of old racks want it.
         let policy = UrlPolicy::new(machines.iter().flat_map(hosts).collect(), true);
-        let leases = MachineLeases(cluster.clone());
-        Rack { cluster, leases, machines, policy, carrier, clock }
+        Rack { cluster, machines, policy, carrier, clock }
     }
 
     async fn groups(&self) -> Result<Vec<Group>, ProviderError> {
@@ -73,12 +71,29 @@ impl Rack {
     }
 
     fn group(&self, machines: Vec<MachineConfig>, policy: UrlPolicy) -> Result<Group, ProviderError> {
-        let names = machines.iter().map(|machine| machine.name.clone()).collect();
+        let names: BTreeSet<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let transport = (self.carrier)(&policy);
-        let power = Power::new(machines, policy, transport, Arc::new(self.leases.clone()), self.clock.clone());
+        let (cluster, clock) = (self.cluster.clone(), self.clock.clone());
+        let holds = MachineHolds { cluster, machines: names.clone(), clock: clock.clone() };
+        let power = Power::new(machines, policy, transport, Arc::new(holds), clock);
         let doing = "reading the machines of a rack".to_owned();
         let power = power.map_err(|error| ProviderError::InvalidRequest { doing, why: error.to_string() })?;
         Ok(Group { names, power })
+    }
+
+    /// A machine that is described nowhere any more cannot be switched off, and must not be forgotten.
+    async fn nothing_else_held(&self, key: &InstanceKey, groups: &[Group]) -> Result<(), ProviderError> {
+        let doing = || format!("switch off the machine of {}", key.name);
+        let held = self.cluster.machines_held().await;
+        let held = held.map_err(|error| ProviderError::Unavailable { doing: doing(), why: error.to_string() })?;
+        let known = |machine: &String| groups.iter().any(|group| group.names.contains(machine));
+        match held.iter().find(|(machine, hold)| hold.claim == key.claim && !known(machine)) {
+            None => Ok(()),
+            Some((machine, _)) => Err(ProviderError::InvalidRequest {
+                doing: doing(),
+                why: format!("the machine {machine} is not described any more; describe it again, or remove its Lease"),
+            }),
+        }
     }
 
     /// The group of the machine that is asked for; where none has it, the first one says so best.
@@ -86,7 +101,8 @@ impl Rack {
         let found = groups.iter().find(|group| group.names.contains(machine)).or(groups.first());
         found.ok_or_else(|| ProviderError::InvalidRequest {
             doing: format!("switch on {machine}"),
-            why: "no machine is described here; set <PREFIX>_NAME and its companions, or make a PowerNodeClass".to_owned(),
+            why: "no machine is described here; set <PREFIX>_NAME and its companions, or make a PowerNodeClass"
+                .to_owned(),
         })
     }
 }
@@ -129,33 +145,26 @@ impl Change for Rack {
         let groups = self.groups().await?;
         let machine = &request.offering.id.instance_type;
         let group = Rack::of(&groups, machine)?;
-        if group.names.contains(machine) && !self.leases.take(machine, &request.key.claim).await? {
-            let doing = format!("switch on {machine}");
-            return Err(ProviderError::Conflict { doing, what: format!("machine {machine}") });
+        // A claim has one machine: what it had of another group goes first.
+        for other in groups.iter().filter(|other| other.names != group.names) {
+            if let Gone::InProgress { progress, look_again_seconds } =
+                other.power.ensure_gone(&request.key, None).await?
+            {
+                return Ok(Ensured::InProgress { progress, look_again_seconds });
+            }
         }
-        let reached = group.power.ensure(request, progress).await;
-        // Nothing is on that we asked for: the next claim may try it.
-        if reached.as_ref().is_err_and(|error| matches!(error.retry(), Retry::NextOffering | Retry::Never)) {
-            self.leases.give_back(machine, &request.key.claim).await?;
-        }
-        reached
+        group.power.ensure(request, progress).await
     }
 
     async fn ensure_gone(&self, key: &InstanceKey, progress: Option<&Progress>) -> Result<Gone, ProviderError> {
         let groups = self.groups().await?;
-        let told = progress.and_then(machine_of);
         for group in &groups {
-            // Progress of another group's machine means nothing here.
-            let progress = progress.filter(|_| told.as_ref().is_none_or(|machine| group.names.contains(machine)));
             let gone = group.power.ensure_gone(key, progress).await?;
             if gone != Gone::Confirmed {
                 return Ok(gone);
             }
         }
-        // Only now: until it is off nobody else may count on it.
-        for machine in groups.iter().flat_map(|group| &group.names) {
-            self.leases.give_back(machine, &key.claim).await?;
-        }
+        self.nothing_else_held(key, &groups).await?;
         Ok(Gone::Confirmed)
     }
 }

@@ -36,7 +36,8 @@ const SCALEWAY_CLASS: [(&str, &str); 9] = [
 impl WorkSettings {
     pub(crate) fn read(source: &SettingSource, problems: &mut Vec<Problem>) -> Self {
         let is_set = |names: &[&str]| names.iter().any(|name| source.get(name).is_some());
-        let aks = is_set(&["ARM_SUBSCRIPTION_ID", "ARM_RESOURCE_GROUP", "AZURE_CLUSTER_NAME"]).then(|| aks(source, problems));
+        let aks =
+            is_set(&["ARM_SUBSCRIPTION_ID", "ARM_RESOURCE_GROUP", "AZURE_CLUSTER_NAME"]).then(|| aks(source, problems));
         let scaleway = is_set(&["SCW_SECRET_KEY", "SCW_ACCESS_KEY"]).then(|| scaleway(source, problems));
         let class = SCALEWAY_CLASS.iter().filter_map(|(name, key)| Some(((*key).to_owned(), source.get(name)?)));
         WorkSettings {

@@ -228,10 +228,10 @@ impl Subject for Double {
 }
 
 fn is_of(tags: &[String], key: &InstanceKey) -> bool {
-    tags.contains(&format!("pilotlight.dev/claim-uid={}", key.claim))
+    tags.contains(&format!("pilotlight-claim-uid={}", key.claim))
 }
 
 fn foreign_tags(key: &InstanceKey) -> Vec<String> {
-    let uid = format!("pilotlight.dev/claim-uid={}-2", key.claim);
-    vec!["created-by=pilotlight".to_owned(), uid, "pilotlight.dev/cluster=west".to_owned()]
+    let uid = format!("pilotlight-claim-uid={}-2", key.claim);
+    vec!["created-by=pilotlight".to_owned(), uid, "pilotlight-cluster=west".to_owned()]
 }

@@ -1,0 +1,9 @@
+//! The verbs of these tests: a world with our custom resources, claims as people write them, and waiting for what happens.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod claims;
+mod theatre;
+
+pub use claims::{KINDS, Kind};
+pub use theatre::{FUNCTIONS, Theatre, condition};

@@ -1,0 +1,128 @@
+//! A world with our custom resources in it, functions at work, and waiting for what happens.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{
+    Api,
+    api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, PostParams},
+};
+use model::Answer;
+use serde_json::Value;
+use stage::{Delivery, JOIN_TOKEN, Make, Messenger};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+use world::{
+    World, WorldOptions,
+    power::{BackEnd, MachineOptions},
+};
+
+/// The functions that are on stage.
+pub const FUNCTIONS: [Make; 2] = [on_nodeclaim::function, on_delete::function];
+
+/// A day of the world's time: whatever has not happened by then does not.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+pub struct Theatre {
+    pub world: World,
+    /// What was answered last, by claim.
+    pub answers: Arc<Mutex<BTreeMap<String, Option<Answer>>>>,
+    work: Option<JoinHandle<()>>,
+}
+
+impl Theatre {
+    pub async fn open() -> Self {
+        Theatre::with(|_| {}).await
+    }
+
+    /// The world as told, with our custom resources and a rack of machines that claims may have.
+    pub async fn with(change: impl FnOnce(&mut WorldOptions)) -> Self {
+        let mut options = WorldOptions::default();
+        options.scaleway.join_secrets = Some(vec![JOIN_TOKEN.to_owned()]);
+        options.power.machines =
+            (1..=2).map(|number| MachineOptions::new(&format!("rack-{number}"), BackEnd::Webhook, 1)).collect();
+        change(&mut options);
+        let world = World::start(options);
+        let definitions: Api<CustomResourceDefinition> = Api::all(world.client("admin"));
+        for definition in cluster::crd::all() {
+            definitions.create(&PostParams::default(), &definition).await.expect("our definitions are accepted");
+        }
+        Theatre { world, answers: Arc::default(), work: None }
+    }
+
+    pub fn messenger(&self) -> Messenger {
+        let mut messenger = Messenger::new(&self.world, &FUNCTIONS);
+        let answers = self.answers.clone();
+        messenger.telling = Arc::new(move |delivery: &Delivery| {
+            answers.lock().unwrap().insert(delivery.claim.clone(), delivery.answer.clone());
+        });
+        messenger
+    }
+
+    /// Sets the functions to work, for as long as this value lives.
+    pub fn play(&mut self, messenger: Messenger) {
+        self.work = Some(tokio::spawn(messenger.run()));
+    }
+
+    pub fn claims(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
+        Api::all_with(self.world.client("person"), &ApiResource::from_gvk_with_plural(&kind, "nodeclaims"))
+    }
+
+    pub async fn create(&self, claim: Value) {
+        let object = serde_json::from_value(claim).expect("a claim is an object");
+        self.claims().create(&PostParams::default(), &object).await.expect("the claim is accepted");
+    }
+
+    pub async fn delete(&self, name: &str) {
+        self.claims().delete(name, &DeleteParams::default()).await.expect("the claim is there");
+    }
+
+    /// The claim as it is in the store, without asking the API server.
+    pub fn claim(&self, name: &str) -> Option<Value> {
+        let claims = ("karpenter.sh".into(), "nodeclaims".into());
+        self.world.objects.get(&claims, "", name).map(|stored| stored.value.clone())
+    }
+
+    pub fn is_ready(&self, name: &str) -> bool {
+        self.claim(name).is_some_and(|claim| condition(&claim, "Ready").is_some_and(|ready| ready["status"] == "True"))
+    }
+
+    /// Waits until it is so. What does not happen within a day of the world's time fails, with what was said last.
+    pub async fn until(&self, what: &str, is_so: impl Fn(&Theatre) -> bool) {
+        let mut news = self.world.objects.store.subscribe();
+        let waiting = async {
+            while !is_so(self) {
+                news.changed().await.expect("the world goes on");
+            }
+        };
+        if tokio::time::timeout(LONGEST, waiting).await.is_err() {
+            let lines: Vec<String> = self.world.history.exchanges().iter().rev().take(40).map(line).collect();
+            panic!("{what}: not within a day; answers {:#?}\n{}", self.answers.lock().unwrap(), lines.join("\n"));
+        }
+    }
+
+    /// Waits for some of the world's time.
+    pub async fn pass(&self, span: Duration) {
+        self.world.clock.sleep(span).await;
+    }
+}
+
+impl Drop for Theatre {
+    fn drop(&mut self) {
+        if let Some(work) = &self.work {
+            work.abort();
+        }
+    }
+}
+
+pub fn condition<'a>(claim: &'a Value, kind: &str) -> Option<&'a Value> {
+    claim["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+}
+
+fn line(exchange: &world::history::Exchange) -> String {
+    let status = exchange.status.map_or("no answer".to_owned(), |status| status.to_string());
+    format!("{} {} {} {} {status}", exchange.at, exchange.user, exchange.method, exchange.path)
+}
