@@ -120,7 +120,7 @@ impl Limiter {
     }
 
     /// Learns from a result; a throttled caller is told the pause that was decided on.
-    fn after<T>(&self, call: Call<'_>, result: Result<T, ProviderError>) -> Result<T, ProviderError> {
+    fn after<T>(&self, call: Call<'_>, sent: Instant, result: Result<T, ProviderError>) -> Result<T, ProviderError> {
         let now = Instant::now();
         let mut gate = self.gate(call);
         gate.breaker.learn(result.as_ref().err(), now);
@@ -128,10 +128,13 @@ impl Limiter {
             // Uncertain and unavailable say nothing about how often we may ask.
             if !matches!(result, Err(ProviderError::Uncertain { .. } | ProviderError::Unavailable { .. })) {
                 gate.throttled_in_a_row = 0;
+                gate.bucket.speed_up();
             }
             return result;
         };
-        gate.throttled_in_a_row = gate.throttled_in_a_row.saturating_add(1);
+        if gate.bucket.slow_down(sent, now) {
+            gate.throttled_in_a_row = gate.throttled_in_a_row.saturating_add(1);
+        }
         let pause = self.pause(retry_after, gate.throttled_in_a_row);
         gate.bucket.pause_until(now + pause);
         Err(ProviderError::Throttled { doing, retry_after: Some(pause) })
@@ -157,8 +160,9 @@ impl Around for Limiter {
         work: impl Future<Output = Result<T, ProviderError>> + Send,
     ) -> Result<T, ProviderError> {
         self.before(call).await?;
+        let sent = Instant::now();
         let result = work.await;
-        self.after(call, result)
+        self.after(call, sent, result)
     }
 }
 

@@ -128,6 +128,50 @@ async fn a_burst_passes_and_the_rest_waits_for_its_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cloud_that_complains_is_asked_half_as_often_until_it_has_not_complained_for_a_while() {
+    let provider = Scripted::new([throttled(Some(10))]);
+    let limited = limited(&provider, limits(2, 1, 600));
+    let began = Instant::now();
+    limited.observe(&key(1)).await.unwrap_err();
+    for _ in 0..3 {
+        limited.observe(&key(1)).await.unwrap();
+    }
+    let asked = provider.seconds_since(began);
+    assert_eq!(asked[..3], [0, 10, 14], "after the pause that was asked for, four seconds apart instead of two");
+    for _ in 0..20 {
+        limited.observe(&key(1)).await.unwrap();
+    }
+    let asked = provider.seconds_since(began);
+    assert_eq!(asked[23] - asked[22], 2, "the pace it began with, and no quicker: {asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_refused_together_are_one_complaint() {
+    let refused = [None, None, None, None].map(throttled);
+    let provider = Scripted { takes: Duration::from_secs(1), ..Scripted::new(refused) };
+    let limited = limited(&provider, limits(2, 4, 600));
+    let began = Instant::now();
+    let (first, second) = (key(1), key(2));
+    let together = tokio::join!(
+        limited.observe(&first),
+        limited.observe(&first),
+        limited.observe(&second),
+        limited.observe(&second)
+    );
+    for refused in [together.0, together.1, together.2, together.3] {
+        assert_eq!(refused.unwrap_err().reason(), "Throttled");
+    }
+    for _ in 0..3 {
+        limited.observe(&first).await.unwrap();
+    }
+    assert_eq!(
+        provider.seconds_since(began)[4..],
+        [1, 5, 8],
+        "twice as slow and recovering, not sixteen times as slow"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_is_the_callers() {
     let provider = Scripted::default();
     let limited = limited(&provider, limits(10, 1, 5));
@@ -149,7 +193,8 @@ async fn retry_after_holds_for_all_callers_of_that_operation_and_then_they_come_
     for _ in 0..3 {
         limited.observe(&key(1)).await.unwrap();
     }
-    assert_eq!(provider.seconds_since(began), [0, 20, 21, 22]);
+    // At half the pace, which the first good answer begins to give back.
+    assert_eq!(provider.seconds_since(began), [0, 20, 22, 23]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,8 +212,8 @@ async fn who_already_waits_for_a_turn_obeys_a_pause_that_comes_later() {
     for task in tasks {
         task.await.unwrap();
     }
-    // Throttled at 1 s; the others had turns at 3 s and 6 s.
-    assert_eq!(provider.seconds_since(began), [0, 21, 24]);
+    // Throttled at 1 s; the others had turns at 3 s and 6 s. Then they come at half the pace.
+    assert_eq!(provider.seconds_since(began), [0, 21, 27]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,10 @@
 
 mod answer;
 mod http;
+mod paused;
 mod platform;
 mod process;
+mod providers;
 mod report;
 mod runtime_api;
 mod sample;
@@ -17,10 +19,10 @@ mod world;
 
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use crate::report::{Measurement, as_json, as_table, missed};
 
@@ -45,6 +47,20 @@ struct Arguments {
     /// Fail if a goal does not hold.
     #[arg(long)]
     check: bool,
+    /// Measure one part alone. The results have only its rows then.
+    #[arg(long, value_enum)]
+    only: Option<Part>,
+}
+
+/// What can be measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The built binaries: size, start, warm requests, memory.
+    Functions,
+    /// The simulated cluster.
+    World,
+    /// Catalogue, requests and bursts of the providers.
+    Providers,
 }
 
 fn main() -> ExitCode {
@@ -76,7 +92,22 @@ fn run(arguments: &Arguments) -> Result<usize> {
 }
 
 /// New measurements are one module with a `measure` and one line here.
-fn measure(arguments: &Arguments, logs: &std::path::Path) -> Result<Vec<Measurement>> {
+fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
+    let wanted = |part: Part| arguments.only.is_none_or(|only| only == part);
+    let mut measurements = vec![];
+    if wanted(Part::Functions) {
+        measurements.extend(measure_functions(arguments, logs)?);
+    }
+    if wanted(Part::World) {
+        measurements.extend(world::measure()?);
+    }
+    if wanted(Part::Providers) {
+        measurements.extend(providers::measure()?);
+    }
+    Ok(measurements)
+}
+
+fn measure_functions(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     let binaries = size::find(&arguments.bin_dir)?;
     let event = sample::choose(&arguments.samples)?;
     let function = process::Program::new(&arguments.bin_dir, size::MEASURED_FUNCTION, logs);
@@ -85,6 +116,5 @@ fn measure(arguments: &Arguments, logs: &std::path::Path) -> Result<Vec<Measurem
     let mut measurements = size::measure(&binaries);
     measurements.extend(start::measure(&function, linked.as_ref(), &event, arguments.runs)?);
     measurements.extend(warm::measure(&function, &event)?);
-    measurements.extend(world::measure()?);
     Ok(measurements)
 }

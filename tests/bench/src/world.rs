@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use world::{World, WorldOptions, fleet::Machine};
 
 use crate::Result;
+use crate::paused::paused;
 use crate::report::Measurement;
 
 const PODS: usize = 10_000;
@@ -20,12 +21,6 @@ pub fn measure() -> Result<Vec<Measurement>> {
     let mut measurements = paused(large_cluster())?;
     measurements.push(paused(quiet_hour())?);
     Ok(measurements)
-}
-
-/// As fast as possible: the clock jumps whenever everything waits.
-fn paused<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
-    runtime.block_on(work)
 }
 
 async fn large_cluster() -> Result<Vec<Measurement>> {
