@@ -6,3 +6,5 @@
 //! | `ladder` | which offerings serve a claim, in which order, and why the others do not |
 //! | `claim` | the next step in the life of a claim |
 //! | `termination` | the next step in taking it down |
+
+pub mod requirement;

@@ -1,0 +1,104 @@
+//! Whether labels can keep what is required of them: one set of allowed values a key.
+//!
+//! Values are borrowed from the requirements they came from, so building, intersecting and asking copies no text.
+
+mod allowed;
+
+use model::{Requirement, names};
+use std::collections::BTreeMap;
+
+pub use allowed::Allowed;
+
+/// What is required, key by key. Several requirements on one key are their intersection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requirements<'a> {
+    /// Sorted by key. A claim has a handful, so a sorted list is smaller and faster than a map.
+    by_key: Vec<(&'a str, Allowed<'a>)>,
+}
+
+/// The older names of labels, and what they are called now.
+const ALIASES: [(&str, &str); 5] = [
+    (names::INSTANCE_TYPE_BETA, names::INSTANCE_TYPE),
+    ("failure-domain.beta.kubernetes.io/zone", names::ZONE),
+    ("failure-domain.beta.kubernetes.io/region", names::REGION),
+    ("beta.kubernetes.io/arch", names::ARCH),
+    ("beta.kubernetes.io/os", names::OS),
+];
+
+/// The name a label goes by today.
+pub fn normalised(key: &str) -> &str {
+    // Every alias has this in it, and hardly anything else does.
+    if !key.contains("beta.kubernetes.io/") {
+        return key;
+    }
+    ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| name)
+}
+
+impl<'a> Requirements<'a> {
+    pub fn new(requirements: &'a [Requirement]) -> Self {
+        let mut all = Requirements::default();
+        for requirement in requirements {
+            all.require(normalised(&requirement.key), Allowed::by(requirement));
+        }
+        all
+    }
+
+    /// One more: the key keeps what it kept before and this too.
+    pub fn require(&mut self, key: &'a str, allowed: Allowed<'a>) {
+        match self.place(key) {
+            Ok(at) => {
+                if let Some((_, own)) = self.by_key.get_mut(at) {
+                    own.narrow(&allowed);
+                }
+            }
+            Err(at) => self.by_key.insert(at, (key, allowed)),
+        }
+    }
+
+    /// All of another's too.
+    pub fn require_all(&mut self, other: &Requirements<'a>) {
+        for (key, allowed) in &other.by_key {
+            self.require(key, allowed.clone());
+        }
+    }
+
+    /// What is allowed for a key, if anything is said about it.
+    pub fn on(&self, key: &str) -> Option<&Allowed<'a>> {
+        self.place(normalised(key)).ok().and_then(|at| self.by_key.get(at)).map(|(_, allowed)| allowed)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, &Allowed<'a>)> {
+        self.by_key.iter().map(|(key, allowed)| (*key, allowed))
+    }
+
+    /// Keys whose requirements nothing can keep, not even a missing label.
+    pub fn contradictions(&self) -> impl Iterator<Item = &'a str> {
+        self.by_key.iter().filter(|(_, allowed)| allowed.is_empty()).map(|(key, _)| *key)
+    }
+
+    /// Whether these labels, and the absence of all others, keep every requirement.
+    pub fn kept_by(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.by_key.iter().all(|(key, allowed)| match labels.get(*key) {
+            Some(value) => allowed.has(value),
+            None => allowed.allows_absent(),
+        })
+    }
+
+    /// Whether one label set could keep both. A key that only one side names is free on the other.
+    pub fn intersects(&self, other: &Requirements<'_>) -> bool {
+        let (mut left, mut right) = (self.by_key.as_slice(), other.by_key.as_slice());
+        while let ([(left_key, allowed), left_rest @ ..], [(right_key, other), right_rest @ ..]) = (left, right) {
+            match (*left_key).cmp(*right_key) {
+                core::cmp::Ordering::Less => left = left_rest,
+                core::cmp::Ordering::Greater => right = right_rest,
+                core::cmp::Ordering::Equal if !allowed.intersects(other) => return false,
+                core::cmp::Ordering::Equal => (left, right) = (left_rest, right_rest),
+            }
+        }
+        true
+    }
+
+    fn place(&self, key: &str) -> Result<usize, usize> {
+        self.by_key.binary_search_by(|(own, _)| (*own).cmp(key))
+    }
+}
