@@ -7,4 +7,5 @@
 //! | `claim` | the next step in the life of a claim |
 //! | `termination` | the next step in taking it down |
 
+pub mod ladder;
 pub mod requirement;
