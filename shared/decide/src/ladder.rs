@@ -69,8 +69,8 @@ pub enum Miss {
     Label(String),
     /// It holds less of this than is requested.
     Resource(String),
-    /// It may be taken away at any time, and nobody said that this is fine.
-    SpotNotAskedFor,
+    /// It is spot, so it may be taken away at any time, or a reservation; and nobody said that this is fine.
+    CapacityTypeNotAskedFor,
     /// It is in a zone, and the claim comes from a world without zones.
     ZoneNotAskedFor,
     /// It fits, and was refused or did not come up a short time ago.

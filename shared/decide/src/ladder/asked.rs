@@ -91,7 +91,7 @@ impl<'a> Asked<'a> {
     pub fn misses(&self, offering: &Offering) -> Vec<Miss> {
         let mut misses = vec![];
         if !self.says_capacity_type && !self.is_usual(offering.id.capacity_type) {
-            misses.push(Miss::SpotNotAskedFor);
+            misses.push(Miss::CapacityTypeNotAskedFor);
         }
         if self.wanted.compatible_with_gpu_provisioner && !self.says_zone && offering.id.zone.is_some() {
             misses.push(Miss::ZoneNotAskedFor);

@@ -95,7 +95,7 @@ fn missed_by_all(misfits: &[Misfit]) -> Option<&Miss> {
             [names::INSTANCE_TYPE, names::ZONE, names::REGION].iter().position(|own| own == key).unwrap_or(3)
         }
         Miss::Resource(_) => 4,
-        Miss::SpotNotAskedFor | Miss::ZoneNotAskedFor | Miss::Unavailable { .. } => 5,
+        Miss::CapacityTypeNotAskedFor | Miss::ZoneNotAskedFor | Miss::Unavailable { .. } => 5,
     })
 }
 
@@ -109,7 +109,7 @@ fn only_miss(misfits: &[Misfit]) -> Option<&Miss> {
         }
     }
     let ease = |miss: &Miss| match miss {
-        Miss::SpotNotAskedFor | Miss::ZoneNotAskedFor | Miss::Unavailable { .. } => 0,
+        Miss::CapacityTypeNotAskedFor | Miss::ZoneNotAskedFor | Miss::Unavailable { .. } => 0,
         Miss::Label(key) => match key.as_str() {
             names::CAPACITY_TYPE => 0,
             names::ZONE => 1,

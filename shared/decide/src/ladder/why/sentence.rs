@@ -22,11 +22,15 @@ impl<'s> Sentences<'s> {
             Miss::Label(key) if key == names::INSTANCE_TYPE => self.instance_type(miss),
             Miss::Label(key) => self.label(key, miss),
             Miss::Resource(name) => self.resource(name, miss),
-            Miss::SpotNotAskedFor => "only spot machines fit, and the claim does not ask for one; \
-                 to take one, require karpenter.sh/capacity-type In [spot, on-demand]"
-                .to_owned(),
+            Miss::CapacityTypeNotAskedFor => {
+                let kinds = distinct(self.nearest(miss).map(|offering| offering.id.capacity_type.as_str())).join(", ");
+                format!(
+                    "only {kinds} machines fit, and the claim does not ask for one; to take one, require {} In [{kinds}, on-demand]",
+                    names::CAPACITY_TYPE
+                )
+            }
             Miss::ZoneNotAskedFor => {
-                let zones = distinct(self.alone(miss).filter_map(|offering| offering.id.zone.as_deref()));
+                let zones = distinct(self.nearest(miss).filter_map(|offering| offering.id.zone.as_deref()));
                 format!(
                     "what fits is offered in zones only, and the claim names none; require {} In [{}]",
                     names::ZONE,
@@ -111,7 +115,7 @@ impl<'s> Sentences<'s> {
         match miss {
             Miss::Label(key) => self.spelled(key),
             Miss::Resource(name) => format!("{} {name}", amount(name, self.needed(name))),
-            Miss::SpotNotAskedFor => "spot among the capacity types of the claim".to_owned(),
+            Miss::CapacityTypeNotAskedFor => "its capacity type in the claim".to_owned(),
             Miss::ZoneNotAskedFor => "a zone in the claim".to_owned(),
             Miss::Unavailable { reason, .. } => format!("stock ({reason})"),
         }

@@ -1,0 +1,10 @@
+//! The ladder as a specification: what fits, in which order, what is remembered, and what a person is told.
+
+#![allow(clippy::unwrap_used)]
+
+mod fits;
+mod market;
+mod memory;
+mod order;
+mod properties;
+mod why;
