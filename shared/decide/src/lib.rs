@@ -6,3 +6,8 @@
 //! | `ladder` | which offerings serve a claim, in which order, and why the others do not |
 //! | `claim` | the next step in the life of a claim |
 //! | `termination` | the next step in taking it down |
+//!
+//! `conditions` and `go_duration` serve them all.
+
+pub mod conditions;
+pub mod go_duration;
