@@ -11,3 +11,4 @@
 
 pub mod conditions;
 pub mod go_duration;
+pub mod termination;
