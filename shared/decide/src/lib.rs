@@ -11,7 +11,6 @@
 
 pub mod claim;
 pub mod conditions;
-pub mod go_duration;
 pub mod ladder;
 pub mod requirement;
 pub mod termination;

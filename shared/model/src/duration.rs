@@ -1,68 +1,86 @@
-//! Durations as Kubernetes and Karpenter write them: `1h30m`, `90s`, `1.5h`, `500ms`.
+//! Durations as Go writes them, which is how people write them in annotations: `90s`, `1h30m`, `1.5h`.
 
 use jiff::SignedDuration;
 
-/// Reads a duration in Go's notation. `None` for anything else, a negative one included.
+const NANOS_OF: [(&str, i128); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// `None` for what Go would not read, or what does not fit into its 64 bits of nanoseconds.
 pub fn parse(text: &str) -> Option<SignedDuration> {
-    if text == "0" {
+    let (sign, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if rest == "0" {
         return Some(SignedDuration::ZERO);
     }
-    let mut rest = text;
-    let mut nanoseconds: i128 = 0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at(digits);
-        let letters = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
-        let (unit, next) = after.split_at(letters);
-        nanoseconds = nanoseconds.checked_add(part(number, unit)?)?;
-        rest = next;
-    }
-    let nanoseconds = (!text.is_empty()).then_some(nanoseconds)?;
-    Some(SignedDuration::from_nanos(i64::try_from(nanoseconds).ok()?))
-}
-
-fn part(number: &str, unit: &str) -> Option<i128> {
-    let unit: i128 = match unit {
-        "ns" => 1,
-        "us" | "µs" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        _ => return None,
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') || fraction.len() > 9 || whole.len() > 12 {
+    if rest.is_empty() {
         return None;
     }
-    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let parts: i128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-    let scale = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
-    Some(whole * unit + parts * unit / scale)
+    let mut nanos: i128 = 0;
+    while !rest.is_empty() {
+        let number_ends = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at(number_ends);
+        let unit_ends = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, next) = after.split_at(unit_ends);
+        let (_, scale) = NANOS_OF.iter().find(|(name, _)| *name == unit)?;
+        nanos = nanos.checked_add(scaled(number, *scale)?)?;
+        rest = next;
+    }
+    i64::try_from(nanos * sign).ok().map(SignedDuration::from_nanos)
+}
+
+/// `digits[.digits]`, one side of the point at the least; what is finer than a nanosecond is dropped, as Go does.
+fn scaled(number: &str, scale: i128) -> Option<i128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+        return None;
+    }
+    // More digits than this are far below a nanosecond even of an hour.
+    let fraction = fraction.get(..fraction.len().min(15))?;
+    let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<i64>().ok().map(i128::from) };
+    let power = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    Some(digits(whole)? * scale + digits(fraction)? * scale / power)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::parse;
+    use jiff::SignedDuration;
 
     #[test]
-    fn gos_notation_is_read() {
-        for (text, milliseconds) in [
+    fn what_go_reads_is_read() {
+        let cases = [
             ("0", 0),
-            ("0s", 0),
-            ("90s", 90_000),
+            ("5s", 5_000),
+            ("+5s", 5_000),
+            ("-5s", -5_000),
             ("1h30m", 5_400_000),
             ("1.5h", 5_400_000),
-            ("500ms", 500),
-            ("720h", 2_592_000_000),
-        ] {
-            assert_eq!(parse(text), Some(SignedDuration::from_millis(milliseconds)), "{text}");
+            (".5s", 500),
+            ("2.s", 2_000),
+            ("1h1ms", 3_600_001),
+            ("1000us", 1),
+            ("1000µs", 1),
+        ];
+        for (text, millis) in cases {
+            assert_eq!(parse(text), Some(SignedDuration::from_millis(millis)), "{text}");
         }
     }
 
     #[test]
-    fn anything_else_is_not_a_duration() {
-        for text in ["", "1", "h", "-5m", "5 m", "5d", "1..5h", ".s", "Never", "999999999999999h"] {
+    fn what_go_refuses_is_refused() {
+        for text in
+            ["", "-", "5", "s", ".s", "1.2.3s", "5 s", "1d", "true", "1h30", "PT1H", "9223372036854775807h", "²s"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }

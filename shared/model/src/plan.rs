@@ -9,8 +9,8 @@ use crate::{
     ResourceVersion, Scope, Taint, Uid, Unavailable,
 };
 
-/// Carried out in order. The first that does not come out `Done` ends it, except where many of a kind stand side by
-/// side (evictions): those are all tried.
+/// Carried out in order. The first that does not come out ends it (a machine that is still on its way out has not), except
+/// where many of a kind stand side by side (evictions): those are all tried.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     pub actions: Vec<Action>,

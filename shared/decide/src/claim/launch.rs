@@ -234,7 +234,8 @@ fn with_story(what: &str, record: &LaunchRecord) -> String {
 fn running(ending: &mut Ending, record: LaunchRecord, instance: &Instance) -> Next {
     let seen = ending.seen;
     let status = &mut ending.conclusion.status;
-    status.provider_id = Some(instance.provider_id.clone()).filter(|id| !id.is_empty());
+    // A cloud that knows only its own name for it leaves this to the Node.
+    status.provider_id = instance.node_provider_id().map(str::to_owned);
     status.image = instance.image.clone();
     // What the offering promises, until the node itself says it.
     status.capacity = record.offering.capacity.clone();

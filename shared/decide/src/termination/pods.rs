@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use model::{Pod, PodKind};
 
 use super::{STUCK_AFTER, deadline::Deadline, later, nodes};
-use crate::go_duration;
+use model::duration;
 
 /// In one step; more would only queue up in the executor and outlive the invocation.
 const MOST_AT_ONCE: usize = 100;
@@ -63,7 +63,7 @@ fn is_protected(pod: &Pod, now: Timestamp) -> bool {
     match pod.do_not_disrupt.as_deref() {
         None => false,
         Some("true") => true,
-        Some(text) => go_duration::parse(text)
+        Some(text) => duration::parse(text)
             .filter(SignedDuration::is_positive)
             .is_some_and(|length| pod.started_at.is_none_or(|started| now < later(started, length))),
     }
