@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Request;
 use model::{CapacityType, InstanceKey, InstanceRequest, ObjectName, Offering, Uid};
-use provider::{Look as _, Provider, ProviderError};
+use provider::{Look as _, Provider};
 use provider_aks::{Aks, TokenError, Tokens};
-use provider_power::{Auth, Holders, HostRule, MachineConfig, NodeSign, Power, Secret, UrlPolicy, presets};
+use provider_power::{Auth, Clock, HoldTable, HostRule, MachineConfig, Power, Secret, UrlPolicy, presets};
 use provider_scaleway::{Scaleway, catalogue};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -158,28 +158,15 @@ pub async fn power(options: WorldOptions, claims: usize) -> Result<Stage> {
     let clock = world.clock;
     let machines = (0..claims).map(config).collect();
     let transport = Arc::new(wire.clone());
-    let provider = Power::new(machines, policy, transport, Arc::new(OneEach), Arc::new(move || clock.now()))?;
+    let clock: Clock = Arc::new(move || clock.now());
+    let holds = Arc::new(HoldTable::without_nodes(clock.clone()));
+    let provider = Power::new(machines, policy, transport, holds, clock)?;
     let offerings = provider.offerings().await?;
     let requests = requests(claims, |number| {
         let offering = offerings.get(number).ok_or("fewer offerings than machines")?;
         Ok((offering.clone(), BTreeMap::new()))
     })?;
     Ok(Stage { world, wire, provider: Arc::new(provider), requests })
-}
-
-/// Every machine is held by the claim of its number.
-struct OneEach;
-
-#[async_trait]
-impl Holders for OneEach {
-    async fn holder(&self, machine: &str) -> std::result::Result<Option<Uid>, ProviderError> {
-        let number = machine.strip_prefix(MACHINE_PREFIX).and_then(|number| number.parse().ok());
-        Ok(number.and_then(|number| Uid::new(uid(number)).ok()))
-    }
-
-    async fn node(&self, _: &str) -> std::result::Result<NodeSign, ProviderError> {
-        Ok(NodeSign::default())
-    }
 }
 
 const MACHINE_PREFIX: &str = "rack-";
