@@ -1,3 +1,84 @@
 //! Kubernetes: the custom resources we define or serve, and what is read and changed of everything else.
+//!
+//! One struct, [`Cluster`], speaks in the words of `model`. Reading is consistent, never from a cache. A write is made
+//! against what was read (a resourceVersion or a UID), leaves alone what it does not name, and says apart "somebody else
+//! was first", "refused" and "no answer came". Nothing here waits or tries again.
+//!
+//! # Rights
+//!
+//! What each method asks of the API server; [`rights::ALL`] is the same as data, and tests hold both against what is sent.
+//!
+//! | method | verb | group | resource | where |
+//! |---|---|---|---|---|
+//! | `claim` | get | karpenter.sh | nodeclaims | cluster |
+//! | `claims` | list | karpenter.sh | nodeclaims | cluster |
+//! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
+//! | `nodes_of` | list | | nodes | cluster |
+//! | `pods_on`, `volumes_attached` | list | | pods | cluster |
+//! | `volumes_attached` | list | storage.k8s.io | volumeattachments | cluster |
+//! | `volumes_attached` | get | | persistentvolumeclaims | cluster |
+//! | `pool_annotations` | get | karpenter.sh | nodepools | cluster |
+//! | `class_object` | get | (of the class) | (its plural) | cluster |
+//! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
+//! | `secret` | get | | secrets | own namespace |
+//! | `stock`, `remember` | get | | configmaps | own namespace |
+//! | `remember` | create | | configmaps | own namespace |
+//! | `remember` | patch | | configmaps | own namespace |
+//! | `change_claim` | patch | karpenter.sh | nodeclaims | cluster |
+//! | `write_status` | patch | karpenter.sh | nodeclaims/status | cluster |
+//! | `delete_claim` | delete | karpenter.sh | nodeclaims | cluster |
+//! | `change_node` | patch | | nodes | cluster |
+//! | `delete_node` | delete | | nodes | cluster |
+//! | `evict` | create | | pods/eviction | cluster |
+//! | `delete_pod` | delete | | pods | cluster |
+//! | `note` | create | events.k8s.io | events | default |
+//!
+//! A NodeClaim owns its Node with `blockOwnerDeletion`, so where the admission plugin OwnerReferencesPermissionEnforcement
+//! runs, `change_node` needs `update` on `nodeclaims/finalizers` (karpenter.sh) too.
 
+mod ask;
+mod change;
+mod change_node;
+mod change_status;
+mod connect;
 pub mod crd;
+mod error;
+mod events;
+mod fields;
+mod launch_record;
+mod look;
+mod pods;
+mod read_claim;
+mod read_node;
+mod read_pod;
+pub mod rights;
+mod stock;
+mod volumes;
+
+pub use change::Deleted;
+pub use connect::{ConnectError, connect};
+pub use error::{ClusterError, Kind};
+pub use look::{ClassServed, NodeSearch};
+pub use pods::Evicted;
+pub use read_claim::{ClaimAsRead, ClaimRead, Malformed};
+
+/// The cluster, as far as the functions read and change it. Cheap to clone: all clones share their connections.
+#[derive(Clone)]
+pub struct Cluster {
+    client: kube::Client,
+    /// Where our own ConfigMap and Secrets are.
+    namespace: String,
+}
+
+/// Who we are in `managedFields` and in the server's logs.
+const FIELD_MANAGER: &str = "pilotlight";
+
+impl Cluster {
+    pub fn new(client: kube::Client, namespace: String) -> Self {
+        Cluster { client, namespace }
+    }
+
+    pub fn client(&self) -> &kube::Client {
+        &self.client
+    }
+}
