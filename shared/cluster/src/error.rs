@@ -161,6 +161,7 @@ pub(crate) fn cut(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::rights::PATCH_CLAIM;
@@ -191,6 +192,15 @@ mod tests {
             check(code, Effect::Reads, "Unavailable", Retry::SameAfter(UNAVAILABLE));
             check(code, Effect::Writes, "Uncertain", Retry::ReadBack);
         }
+    }
+
+    #[test]
+    fn how_long_to_wait_is_what_the_server_said() {
+        let details = serde_json::from_value(serde_json::json!({ "retryAfterSeconds": 3 })).unwrap();
+        let status = Status::failure("", "TooManyRequests").with_code(429).with_details(details);
+        let kind = Kind::of(&kube::Error::Api(status.boxed()), PATCH_CLAIM, Effect::Writes);
+        let error = ClusterError { doing: String::new(), kind };
+        assert_eq!(error.retry(), Retry::SameAfter(Duration::from_secs(3)));
     }
 
     #[test]

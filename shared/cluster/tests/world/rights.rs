@@ -1,0 +1,80 @@
+//! The rights we say that we need are those that we use.
+
+use crate::stage::{NAMESPACE, object, pod_ref, stage};
+use cluster::{ClassServed, NodeSearch, rights};
+use jiff::SignedDuration;
+use model::{ClaimChange, ClaimStatus, ClassRef, FinalizerChange, NodeChange, Note, Scope, Uid, Unavailable};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Verb, group, resource with subresource, and where.
+type Line = (String, String, String, String);
+
+#[tokio::test(start_paused = true)]
+async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
+    let stage = stage().await;
+    let (cluster, now) = (&stage.cluster, stage.world.clock.now());
+    stage.has_node("n", &[]).await;
+    let key = stage.has_claim("a").await;
+    let volume = json!({ "tolerations": [{ "operator": "Exists" }],
+        "volumes": [{ "name": "v", "persistentVolumeClaim": { "claimName": "c" } }] });
+    let pod = stage.has_pod("p", "n", volume).await;
+    let attachment = json!({ "attacher": "csi", "nodeName": "n", "source": { "persistentVolumeName": "pv" } });
+    stage
+        .post("/apis/storage.k8s.io/v1/volumeattachments", json!({ "metadata": { "name": "v" }, "spec": attachment }))
+        .await;
+
+    cluster.claims().await.unwrap();
+    let read = stage.read(&key).await;
+    let names = vec!["n".to_owned()];
+    let search = NodeSearch { claim: Uid::new("u").unwrap(), names, agent_pool: Some("x".into()), provider_id: None };
+    cluster.nodes_of(&search).await.unwrap();
+    cluster.pods_on(&object("n")).await.unwrap();
+    cluster.volumes_attached(&object("n")).await.unwrap();
+    cluster.pool_annotations(&object("gpu")).await.unwrap();
+    cluster.secret(&object("s")).await.unwrap();
+    cluster.karpenter_leads(now).await.unwrap();
+    let class = ClassRef { group: "kaito.sh".into(), kind: "KaitoNodeClass".into(), name: object("default") };
+    let served = ClassServed { version: "v1alpha1", plural: "kaitonodeclasses" };
+    cluster.class_object(&class, served).await.unwrap();
+    for (provider, until) in [("aks", now), ("scaleway", now)] {
+        let scope = Scope::Provider { provider: provider.into() };
+        cluster.remember(&[Unavailable { scope, until, reason: "x".into() }], now).await.unwrap();
+    }
+    cluster.stock().await.unwrap();
+    let change = ClaimChange { finalizer: FinalizerChange::Add, ..ClaimChange::default() };
+    let version = cluster.change_claim(&key, &read.claim.version, &read.claim.finalizers, &change).await.unwrap();
+    cluster.write_status(&read, &version, &ClaimStatus::default()).await.unwrap();
+    cluster.note("on-nodeclaim", &key, &Note { warning: false, reason: "A", text: "a".into() }, now).await.unwrap();
+    let node = cluster.node(&object("n")).await.unwrap().unwrap();
+    let change = NodeChange { finalizer: FinalizerChange::Add, ..NodeChange::new(node.name, node.version) };
+    cluster.change_node(&change).await.unwrap();
+    cluster.evict(&pod).await.unwrap();
+    cluster.delete_pod(&pod_ref("p", "other"), SignedDuration::ZERO).await.unwrap();
+    cluster.delete_node(&object("n"), &node.uid).await.unwrap();
+    cluster.delete_claim(&key).await.unwrap();
+
+    let used: BTreeSet<Line> = stage
+        .asked()
+        .into_iter()
+        .filter_map(|exchange| exchange.audit)
+        .map(|audit| {
+            let subresource =
+                if audit.subresource.is_empty() { String::new() } else { format!("/{}", audit.subresource) };
+            let place = match audit.namespace.as_str() {
+                NAMESPACE => "own namespace",
+                "kube-system" => "kube-system",
+                "default" if audit.group == "events.k8s.io" => "default",
+                _ => "cluster",
+            };
+            (audit.verb.to_owned(), audit.group, format!("{}{subresource}", audit.resource), place.to_owned())
+        })
+        .collect();
+    let line = |verb: &str, group: &str, resource: &str, place: rights::Place| -> Line {
+        (verb.to_owned(), group.to_owned(), resource.to_owned(), place.as_str().to_owned())
+    };
+    let mut told: BTreeSet<Line> =
+        rights::ALL.iter().map(|right| line(right.verb, right.group, right.resource, right.place)).collect();
+    told.insert(line("get", "kaito.sh", "kaitonodeclasses", rights::Place::Cluster));
+    assert_eq!(used, told);
+}
