@@ -216,3 +216,22 @@ async fn a_pool_gets_karpenters_defaults_and_unknown_fields_are_dropped() {
     let why = api(&client, "NodePool").patch("x", &PatchParams::default(), &change).await.unwrap_err().to_string();
     assert!(why.contains("nodeClassRef.kind is immutable"), "{why}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn tables_have_karpenters_columns() {
+    let (_world, client) = cluster().await;
+    let mut claim = object("NodeClaim", good("NodeClaim"));
+    let labels = [("node.kubernetes.io/instance-type", "L4-1-24G"), ("karpenter.sh/capacity-type", "on-demand")];
+    claim.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+    api(&client, "NodeClaim").create(&PostParams::default(), &claim).await.unwrap();
+    let request = http::Request::get("/apis/karpenter.sh/v1/nodeclaims")
+        .header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+        .body(Vec::new());
+    let table: Value = client.request(request.unwrap()).await.unwrap();
+    let names: Vec<&str> =
+        table["columnDefinitions"].as_array().unwrap().iter().filter_map(|column| column["name"].as_str()).collect();
+    let expected = "Name Type Capacity Zone Node Ready Age ImageID ID NodePool NodeClass Drifted";
+    assert_eq!(names.join(" "), expected);
+    assert_eq!(table["rows"][0]["cells"][1], "L4-1-24G");
+    assert_eq!(table["rows"][0]["cells"][2], "on-demand");
+}
