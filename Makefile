@@ -70,15 +70,17 @@ bench: build ## Measure sizes and start times; a table, and target/bench/results
 	cargo run --quiet --release --package bench --bin bench -- --bin-dir target/bin --out target/bench/results.json
 
 .PHONY: verify
-verify: ## Regenerate JSON Schemas and fail if a file differs from what is committed
+verify: ## Regenerate JSON Schemas and CRDs and fail if a file differs from what is committed
 	@cargo run --quiet --package schema --example generate -- target/verify/json
-	@diff -r --unified target/verify/json events/schema/json \
+	@cargo run --quiet --package cluster --example crds -- target/verify/crds
+	@diff -r --unified target/verify/json events/schema/json && diff -r --unified target/verify/crds infra/crds \
 	  || { echo "Generated files differ. Mend it with: make generate"; exit 1; }
 	@echo "generated files are up to date"
 
 .PHONY: generate
-generate: ## Write the generated files (JSON Schemas)
+generate: ## Write the generated files (JSON Schemas, CRDs)
 	cargo run --quiet --package schema --example generate
+	cargo run --quiet --package cluster --example crds
 
 .PHONY: deny
 deny: $(TOOLS)/bin/cargo-deny ## Licences, bans and sources of all dependencies; advisories where they can be fetched

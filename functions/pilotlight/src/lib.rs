@@ -5,7 +5,11 @@ mod table;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use host::{Function, PartsSource};
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 /// GPU nodes for any Kubernetes cluster, on demand, from small stateless functions.
 #[derive(Debug, Parser)]
@@ -18,6 +22,7 @@ struct CommandLine {
 const AFTER_HELP: &str = "Examples:
   pilotlight replay events/samples                     send every sample event, see the answers
   PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
+  pilotlight crds | kubectl apply --server-side -f -   install the custom resources
   pilotlight completion bash > /etc/bash_completion.d/pilotlight";
 
 #[derive(Debug, Subcommand)]
@@ -33,6 +38,12 @@ enum Command {
     /// Starts the functions on loopback in this process and sends them each file as it is: over HTTP, or by a plain
     /// call. A file is named <function>.<case>.json, as in events/samples.
     Replay(Replay),
+    /// Print every custom resource definition as YAML
+    ///
+    /// Those we define (ScalewayNodeClass, PowerNodeClass) and those we serve (NodeClaim, NodePool, AKSNodeClass,
+    /// KaitoNodeClass). Leave out what Karpenter or Azure has installed already.
+    #[command(after_help = "Example:\n  pilotlight crds | kubectl apply --server-side -f -")]
+    Crds,
     /// Print a shell completion script
     Completion { shell: clap_complete::Shell },
 }
@@ -80,9 +91,22 @@ pub fn run() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve => host::serve_from_env(functions),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Crds => print_definitions(),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut CommandLine::command(), "pilotlight", &mut io::stdout());
             ExitCode::SUCCESS
+        }
+    }
+}
+
+/// A reader that closes early, as `head` does, is no failure worth a panic.
+fn print_definitions() -> ExitCode {
+    let written = cluster::crd::yaml().map_err(io::Error::other);
+    match written.and_then(|text| io::stdout().write_all(text.as_bytes())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pilotlight crds: {error}");
+            ExitCode::FAILURE
         }
     }
 }

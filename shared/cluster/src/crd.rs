@@ -1,5 +1,8 @@
 //! The custom resources we define or serve. Reading is lenient; the schemas are strict.
 
+// Each printer column says its own name and type in one attribute; clippy takes the second column for a repetition.
+#![allow(clippy::duplicated_attributes)]
+
 mod aks_class;
 mod aks_kubelet;
 mod aks_local_dns;

@@ -3,7 +3,7 @@
 //! References to Secrets are resolved by the caller, so a value of these types holds the secrets themselves; they cannot
 //! be shown.
 
-use crate::Secret;
+use crate::{Secret, described::Described};
 use jiff::civil::Date;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -61,28 +61,23 @@ pub struct EnergyConfig {
     pub as_of: Date,
 }
 
-/// How it is switched. The presets make values of this.
+/// How it is switched. The presets make values of this, and [`Described`] is how it is written.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, tag = "kind")]
+#[serde(from = "Described")]
 pub enum BackEndConfig {
     /// Fixed requests. Without `status` the Node is the only witness.
     Templates {
         on: Box<RequestTemplate>,
         off: Box<RequestTemplate>,
-        #[serde(default, rename = "softOff")]
         soft_off: Option<Box<RequestTemplate>>,
-        #[serde(default)]
         status: Option<Box<StatusTemplate>>,
     },
     /// A Redfish system. Where its reset action is and what it takes is read from it, never guessed.
     Redfish {
         /// The URL of the system, as in `https://bmc.rack/redfish/v1/Systems/1`.
         system: String,
-        #[serde(default)]
         auth: Auth,
-        #[serde(default)]
         ca: Option<String>,
-        #[serde(default = "default_redfish_timeout", rename = "timeoutSeconds")]
         timeout_seconds: u32,
     },
 }

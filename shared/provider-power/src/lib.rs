@@ -8,6 +8,7 @@ mod back_end;
 mod call;
 mod catalogue;
 mod config;
+mod described;
 pub mod environment;
 mod errors;
 #[cfg(feature = "testing")]
