@@ -16,6 +16,7 @@ use std::{
 use tokio::task::JoinHandle;
 use world::{
     World, WorldOptions,
+    api::store::Stored,
     power::{BackEnd, MachineOptions},
 };
 
@@ -82,12 +83,27 @@ impl Theatre {
 
     /// The claim as it is in the store, without asking the API server.
     pub fn claim(&self, name: &str) -> Option<Value> {
-        let claims = ("karpenter.sh".into(), "nodeclaims".into());
-        self.world.objects.get(&claims, "", name).map(|stored| stored.value.clone())
+        self.stored(name).map(|stored| stored.value.clone())
     }
 
     pub fn is_ready(&self, name: &str) -> bool {
-        self.claim(name).is_some_and(|claim| condition(&claim, "Ready").is_some_and(|ready| ready["status"] == "True"))
+        let ready = |claim: &Value| condition(claim, "Ready").is_some_and(|ready| ready["status"] == "True");
+        self.stored(name).is_some_and(|stored| ready(&stored.value))
+    }
+
+    pub fn is_gone(&self, name: &str) -> bool {
+        self.stored(name).is_none()
+    }
+
+    fn stored(&self, name: &str) -> Option<Arc<Stored>> {
+        self.world.objects.get(&("karpenter.sh".into(), "nodeclaims".into()), "", name)
+    }
+
+    /// Waits until it was so for each of them, one after the other.
+    pub async fn until_each(&self, what: &str, names: &[String], is_so: impl Fn(&Theatre, &str) -> bool) {
+        for name in names {
+            self.until(what, |theatre| is_so(theatre, name)).await;
+        }
     }
 
     /// Waits until it is so. What does not happen within a day of the world's time fails, with what was said last.

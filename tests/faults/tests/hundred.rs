@@ -11,7 +11,7 @@ use world::{
     power::{BackEnd, MachineOptions},
 };
 
-const CLAIMS: usize = 100;
+const CLAIMS: usize = 40;
 
 /// Room for a hundred machines: quotas and limits are other tests' business.
 fn roomy(options: &mut WorldOptions) {
@@ -32,13 +32,15 @@ async fn come_and_go(kind: Kind) {
     for name in &names {
         theatre.create(kind.claim(name)).await;
     }
-    theatre.until("all are ready", |theatre| names.iter().all(|name| theatre.is_ready(name))).await;
+    theatre.until_each("all are ready", &names, Theatre::is_ready).await;
+    println!("{} ready at {} after {} requests", kind.name(), theatre.world.clock.now(), theatre.world.history.fingerprint().0);
     let made = made(&theatre, kind);
     assert_eq!(made, CLAIMS, "{}: each claim has made one machine", kind.name());
     for name in &names {
         theatre.delete(name).await;
     }
-    theatre.until("all are gone", |theatre| names.iter().all(|name| theatre.claim(name).is_none())).await;
+    theatre.until_each("all are gone", &names, Theatre::is_gone).await;
+    println!("{} gone at {} after {} requests", kind.name(), theatre.world.clock.now(), theatre.world.history.fingerprint().0);
     // Late events of claims that are gone find nothing to do.
     theatre.pass(Duration::from_secs(600)).await;
     let quiet_from = theatre.world.clock.now();
