@@ -24,5 +24,5 @@ fn each_sample_gets_its_answer() {
         ("bad-time", Refused("the CloudEvents attribute \"time\" must be a time as in \"2026-11-16T09:00:00Z\"")),
         ("bad-specversion", Refused("the CloudEvents attribute \"specversion\" must be \"1.0\"")),
     ];
-    spec::check_samples(on_idle_timer::function(), &cases);
+    spec::check_samples(on_idle_timer::function, &cases);
 }

@@ -89,7 +89,7 @@ async fn choice(parts: &Parts, claim: &Claim, provider: &str) -> Result<(Offerin
             Ok(offerings) => OfferingsSeen::Known(offerings),
             Err(error) => OfferingsSeen::Failed(error.failure()),
         },
-        Err(failure) => OfferingsSeen::Failed(failure),
+        Err(failure) => OfferingsSeen::Failed(*failure),
     };
     Ok((offerings, parts.cluster.stock().await?))
 }

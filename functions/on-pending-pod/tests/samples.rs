@@ -49,5 +49,5 @@ fn each_sample_gets_its_answer() {
         ),
         ("bad-truncated", Refused("the event is not valid JSON: EOF while parsing a value at line 11 column 18")),
     ];
-    spec::check_samples(on_pending_pod::function(), &cases);
+    spec::check_samples(on_pending_pod::function, &cases);
 }

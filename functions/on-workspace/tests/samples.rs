@@ -37,5 +37,5 @@ fn each_sample_gets_its_answer() {
         ("bad-no-data", Refused("the event's data is missing")),
         ("bad-data-twice", Refused("the event has both data and data_base64: send one of them")),
     ];
-    spec::check_samples(on_workspace::function(), &cases);
+    spec::check_samples(on_workspace::function, &cases);
 }

@@ -1,5 +1,6 @@
 //! The command line: what can be said, and who does it.
 
+mod demo;
 mod replay;
 mod table;
 
@@ -20,6 +21,7 @@ struct CommandLine {
 }
 
 const AFTER_HELP: &str = "Examples:
+  pilotlight demo                                      three claims become nodes and go again; nothing is needed
   pilotlight replay events/samples                     send every sample event, see the answers
   PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
   pilotlight crds | kubectl apply --server-side -f -   install the custom resources
@@ -33,6 +35,13 @@ enum Command {
     /// Lambda the event's type decides. Settings come from the environment.
     #[command(after_help = host::settings_help())]
     Serve,
+    /// Watch NodeClaims become nodes and go again, on a simulated cluster with three clouds
+    ///
+    /// Everything runs in this process: no account, no cluster, no network, and nothing is left behind. Three claims are
+    /// made (AKS as KAITO asks for it, Scaleway, a machine in a rack), the functions bring them to life, one runs a pod,
+    /// and they are deleted again. Each phase is a line: time of the world, claim, provider, phase, and what happened.
+    #[command(after_help = demo::AFTER_HELP)]
+    Demo(demo::Demo),
     /// Send stored events to the functions and show their answers
     ///
     /// Starts the functions on loopback in this process and sends them each file as it is: over HTTP, or by a plain
@@ -90,6 +99,7 @@ pub fn functions(parts: PartsSource) -> Vec<Function> {
 pub fn run() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve => host::serve_from_env(functions),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Crds => print_definitions(),
         Command::Completion { shell } => {

@@ -98,14 +98,14 @@ async fn one(
                 Ok(ensured) => ActionResult::Ensured(ensured),
                 Err(error) => ActionResult::Failed(error.failure()),
             },
-            Err(failure) => ActionResult::Failed(failure),
+            Err(failure) => ActionResult::Failed(*failure),
         },
         Action::EnsureGone { provider, key, progress } => match providers.get(provider) {
             Ok(provider) => match provider.ensure_gone(key, progress.as_ref()).await {
                 Ok(gone) => ActionResult::Gone(gone),
                 Err(error) => ActionResult::Failed(error.failure()),
             },
-            Err(failure) => ActionResult::Failed(failure),
+            Err(failure) => ActionResult::Failed(*failure),
         },
     }
 }

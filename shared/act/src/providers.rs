@@ -21,17 +21,17 @@ impl Providers {
         self.missing.insert(name, set);
     }
 
-    pub fn get(&self, name: &str) -> Result<&Arc<dyn Provider>, Failure> {
+    pub fn get(&self, name: &str) -> Result<&Arc<dyn Provider>, Box<Failure>> {
         self.by_name.get(name).ok_or_else(|| {
             let set = self.missing.get(name).map(|set| format!("; set {set}")).unwrap_or_default();
-            Failure {
+            Box::new(Failure {
                 reason: "ProviderNotConfigured",
                 message: format!("the provider {name} is not set up here{set}"),
                 // Not `Unauthorized`, but just as much a person's work.
                 retry: Retry::SameAfter(core::time::Duration::from_secs(60)),
                 scope: None,
                 limit: None,
-            }
+            })
         })
     }
 

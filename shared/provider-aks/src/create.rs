@@ -84,7 +84,7 @@ impl Attempt<'_> {
     /// The pool is asked for, on the condition that there is none.
     async fn make(&self) -> Result<Ensured, ProviderError> {
         if let Some(rest) = self.aks.busy_for() {
-            return Err(ProviderError::Throttled { doing: self.doing.clone(), retry_after: Some(rest) });
+            return Err(ProviderError::Busy { doing: self.doing.clone(), retry_after: rest });
         }
         let url = self.aks.client.pool_url(&self.draft.pool);
         let refusal = match self.aks.client.put(&self.doing, &url, Condition::Absent, &self.draft.body).await {
@@ -120,7 +120,7 @@ impl Attempt<'_> {
             return errors::error(&self.doing, &quota, self.about(full.as_ref()));
         }
         let error = errors::error(&self.doing, refusal, self.about(None));
-        if let ProviderError::Throttled { retry_after: Some(rest), .. } = &error {
+        if let ProviderError::Busy { retry_after: rest, .. } = &error {
             self.aks.set_busy(*rest);
         }
         error
@@ -167,7 +167,7 @@ impl Attempt<'_> {
             Owner::Ours => Ok(()),
             // The last claim of this name is on its way out; its name will be free.
             Owner::OtherClaim if pool.phase == Phase::Deleting => {
-                Err(ProviderError::Throttled { doing, retry_after: Some(errors::BUSY_FOR) })
+                Err(ProviderError::Busy { doing, retry_after: errors::BUSY_FOR })
             }
             Owner::OtherClaim | Owner::Foreign => {
                 Err(ProviderError::Conflict { doing, what: format!("agent pool {}", pool.name) })

@@ -159,7 +159,7 @@ pub(crate) fn error(doing: &str, refusal: &Refusal, about: About<'_>) -> Provide
             // Without the numbers it is still true that this offering cannot be had.
             None => ProviderError::QuotaExceeded { doing, scope: scope(OfferingGone), limit: 0, used: 0 },
         },
-        Busy => ProviderError::Throttled { doing, retry_after: Some(refusal.retry_after.unwrap_or(BUSY_FOR)) },
+        Busy => ProviderError::Busy { doing, retry_after: refusal.retry_after.unwrap_or(BUSY_FOR) },
         Throttled => ProviderError::Throttled { doing, retry_after: refusal.retry_after },
         NotAllowed => ProviderError::Unauthorized { doing, why: why() },
         Misplaced | Invalid | Absent => ProviderError::InvalidRequest { doing, why: why() },

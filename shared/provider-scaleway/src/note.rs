@@ -86,6 +86,7 @@ impl Cause {
             // Somebody else's is not touched, and the rest is asked for again.
             ProviderError::Conflict { .. }
             | ProviderError::Throttled { .. }
+            | ProviderError::Busy { .. }
             | ProviderError::Unavailable { .. }
             | ProviderError::Uncertain { .. } => None,
         }

@@ -15,6 +15,9 @@ pub enum ProviderError {
     /// Asked too often.
     #[error("{doing}: the cloud asks to be called less often")]
     Throttled { doing: String, retry_after: Option<Duration> },
+    /// Something else is being done there, and it takes one thing at a time. Nobody asked too often: only this call waits.
+    #[error("{doing}: it is busy with something else")]
+    Busy { doing: String, retry_after: Duration },
     /// The identity is wrong or lacks a right. What to do is in the text.
     #[error("{doing}: not allowed: {why}")]
     Unauthorized { doing: String, why: String },
@@ -39,6 +42,7 @@ impl ProviderError {
             ProviderError::Throttled { retry_after, .. } => {
                 Retry::SameAfter(retry_after.unwrap_or(Duration::from_secs(10)))
             }
+            ProviderError::Busy { retry_after, .. } => Retry::SameAfter(*retry_after),
             ProviderError::Unavailable { .. } => Retry::SameAfter(Duration::from_secs(10)),
             ProviderError::Uncertain { .. } => Retry::ReadBack,
             ProviderError::Unauthorized { .. }
@@ -53,6 +57,7 @@ impl ProviderError {
             ProviderError::InsufficientCapacity { .. } => "InsufficientCapacity",
             ProviderError::QuotaExceeded { .. } => "QuotaExceeded",
             ProviderError::Throttled { .. } => "Throttled",
+            ProviderError::Busy { .. } => "Busy",
             ProviderError::Unauthorized { .. } => "Unauthorized",
             ProviderError::InvalidRequest { .. } => "InvalidRequest",
             ProviderError::Conflict { .. } => "Conflict",

@@ -41,6 +41,8 @@ struct Lane {
     changed: Arc<Notify>,
 }
 
+/// How often all claims are told again, changed or not.
+const RESYNC: Duration = Duration::from_secs(300);
 /// After a crash somebody starts the process again.
 const UNTIL_RESTARTED: Duration = Duration::from_secs(2);
 
@@ -74,6 +76,7 @@ impl Messenger {
         let (mut news, mut lanes, mut work) =
             (store.subscribe(), BTreeMap::<String, Arc<Notify>>::new(), JoinSet::new());
         let mut revision = 0;
+        let mut resync = Box::pin(self.world.clock.sleep(RESYNC));
         loop {
             let names = self.changed_claims(&mut revision);
             for name in self.delivered(&chance, names) {
@@ -86,6 +89,11 @@ impl Messenger {
             }
             tokio::select! {
                 changed = news.changed() => if changed.is_err() { return },
+                // What was lost on the way is told again.
+                () = &mut resync => {
+                    revision = 0;
+                    resync = Box::pin(self.world.clock.sleep(RESYNC));
+                }
                 Some(_) = work.join_next() => {}
             }
         }
@@ -98,7 +106,8 @@ impl Messenger {
         let nodes: ResourceKey = ("".into(), "nodes".into());
         let mut names = Vec::new();
         let since = *revision;
-        match store.read_log(&claims, since) {
+        let log = if since == 0 { Err(()) } else { store.read_log(&claims, since).map_err(drop) };
+        match log {
             Ok((changes, seen)) => {
                 names.extend(changes.iter().map(|change| name_of(&change.after.value)));
                 *revision = seen;
@@ -108,7 +117,11 @@ impl Messenger {
                 names.extend(self.world.objects.list(&claims).iter().map(|stored| name_of(&stored.value)));
             }
         }
-        let changes = store.read_log(&nodes, since).map(|(changes, _)| changes).unwrap_or_default();
+        let changes = if since == 0 {
+            Vec::new()
+        } else {
+            store.read_log(&nodes, since).map_or_else(|_| Vec::new(), |(changes, _)| changes)
+        };
         for change in &changes {
             let owners = change.after.value["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
             names.extend(owners.iter().filter(|owner| owner["kind"] == "NodeClaim").map(|owner| text(&owner["name"])));

@@ -2,6 +2,7 @@
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use clap::Parser;
+use jiff::Timestamp;
 use std::{
     error::Error,
     fs::{self, File},
@@ -85,7 +86,9 @@ async fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         scaleway: scaleway.address()?,
         power: power.address()?,
     };
-    let options = WorldOptions { seed: arguments.seed, speed: arguments.speed, ..WorldOptions::default() };
+    // Whoever talks to it over sockets has the time of day.
+    let beginning = Timestamp::now();
+    let options = WorldOptions { seed: arguments.seed, beginning, speed: arguments.speed, ..WorldOptions::default() };
     let options = at.told_to(options);
     let lines = at.environment(&options, &arguments.env_file);
     let world = World::start(options);

@@ -21,7 +21,7 @@ use crate::{
         CLAIM_KEY, CLAIM_TAG, Instance, Violation, Watchman, first_line_with, first_write_since, lines_about,
         nothing_left_behind, one_instance_a_claim,
     },
-    clock::Clock,
+    clock::{BEGINNING, Clock},
     controllers::{Controllers, ControllersOptions},
     door::{CrashHook, Door, Hall, Respond},
     faults::Faults,
@@ -36,6 +36,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct WorldOptions {
     pub seed: u64,
+    /// The world's first moment.
+    pub beginning: Timestamp,
     /// Virtual seconds in a second of tokio's time.
     pub speed: f64,
     /// Changes of each resource that watches can still ask for.
@@ -52,6 +54,7 @@ impl Default for WorldOptions {
     fn default() -> Self {
         WorldOptions {
             seed: 42,
+            beginning: BEGINNING,
             speed: 1.0,
             most_changes: 100_000,
             most_exchanges: 100_000,
@@ -102,7 +105,7 @@ impl World {
 
     /// The same, told who crashed by an injected fault.
     pub fn start_with(options: WorldOptions, crashed: CrashHook) -> Self {
-        let (clock, chance) = (Clock::start(options.speed), Chance::new(options.seed));
+        let (clock, chance) = (Clock::start_at(options.beginning, options.speed), Chance::new(options.seed));
         let objects = Objects::new(Store::new(options.most_changes), clock, chance.stream("objects"));
         let admitting = (objects.clone(), Registry::new());
         let admit =

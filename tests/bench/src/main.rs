@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
+mod event;
 mod http;
 mod paused;
 mod platform;
@@ -10,7 +11,6 @@ mod process;
 mod providers;
 mod report;
 mod runtime_api;
-mod sample;
 mod size;
 mod start;
 mod statistics;
@@ -38,9 +38,6 @@ struct Arguments {
     /// Where the results go as JSON; logs of what was measured go beside it.
     #[arg(long, default_value = "target/bench/results.json")]
     out: PathBuf,
-    /// The sample events, one of which is sent.
-    #[arg(long, default_value = "events/samples")]
-    samples: PathBuf,
     /// How often each start is measured.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
@@ -109,7 +106,7 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
 
 fn measure_functions(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     let binaries = size::find(&arguments.bin_dir)?;
-    let event = sample::choose(&arguments.samples)?;
+    let event = event::Event::rehearsal();
     let function = process::Program::new(&arguments.bin_dir, size::MEASURED_FUNCTION, logs);
     let linked = binaries.linked().then(|| process::Program::new(&arguments.bin_dir, size::LINKED, logs));
 

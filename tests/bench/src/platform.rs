@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::answer::accepted;
+use crate::event::{ALLOWED, Event};
 use crate::http::{Connection, Message, post};
 use crate::process::{Program, Running, free_address};
 use crate::runtime_api::RuntimeApi;
-use crate::sample::Event;
 use crate::size::MEASURED_FUNCTION;
 
 /// A start that takes longer has failed.
@@ -64,7 +64,9 @@ pub struct Served {
 /// Starts a function as Knative does and waits for its first answer.
 pub fn serve_on_knative(program: &Program, event: &Event, left_alone: Duration) -> Result<Served> {
     let address = free_address()?;
-    let variables = [("PORT", address.port().to_string()), ("PILOTLIGHT_BIND", address.ip().to_string()), unsigned()];
+    let [unsigned, rehearsing] = permissions();
+    let variables =
+        [("PORT", address.port().to_string()), ("PILOTLIGHT_BIND", address.ip().to_string()), unsigned, rehearsing];
     let request = post("/", "application/cloudevents+json", &event.0);
     let mut process = program.start(&variables)?;
     let mut connection = connect(&mut process, address, left_alone)?;
@@ -80,7 +82,8 @@ fn first_answer_on_knative(program: &Program, event: &Event, left_alone: Duratio
 
 fn first_answer_on_azure(program: &Program, event: &Event, left_alone: Duration) -> Result<Duration> {
     let address = free_address()?;
-    let variables = [("FUNCTIONS_CUSTOMHANDLER_PORT", address.port().to_string()), unsigned()];
+    let [unsigned, rehearsing] = permissions();
+    let variables = [("FUNCTIONS_CUSTOMHANDLER_PORT", address.port().to_string()), unsigned, rehearsing];
     let request = post(&format!("/{MEASURED_FUNCTION}"), "application/json", &event.for_azure());
     let mut process = program.start(&variables)?;
     let mut connection = connect(&mut process, address, left_alone)?;
@@ -94,12 +97,14 @@ fn first_answer_on_azure(program: &Program, event: &Event, left_alone: Duration)
 
 fn first_answer_on_lambda(program: &Program, event: &Event) -> Result<Duration> {
     let api = RuntimeApi::serve(event.0.clone())?;
+    let [unsigned, rehearsing] = permissions();
     let variables = [
         ("AWS_LAMBDA_RUNTIME_API", api.address().to_string()),
         ("AWS_LAMBDA_FUNCTION_NAME", MEASURED_FUNCTION.to_owned()),
         ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),
         ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128".to_owned()),
-        unsigned(),
+        unsigned,
+        rehearsing,
     ];
     let mut process = program.start(&variables)?;
     let deadline = process.begin + PATIENCE;
@@ -116,9 +121,9 @@ fn first_answer_on_lambda(program: &Program, event: &Event) -> Result<Duration> 
     Ok(answer.at - process.begin)
 }
 
-/// Nobody signs what is sent here, and a process without secrets wants to be told so.
-fn unsigned() -> (&'static str, String) {
-    ("PILOTLIGHT_ALLOW_UNSIGNED", "true".to_owned())
+/// Nobody signs what is sent here, and a process without secrets wants to be told so; and what is sent is a rehearsal.
+fn permissions() -> [(&'static str, String); 2] {
+    [("PILOTLIGHT_ALLOW_UNSIGNED", "true"), ALLOWED].map(|(name, value)| (name, value.to_owned()))
 }
 
 /// Tries until somebody listens. Loopback refuses at once, so nothing is lost by trying.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::Result;
+use crate::event::Event;
 use crate::platform::Platform;
 use crate::process::{Program, time_of_nothing};
 use crate::report::Measurement;
-use crate::sample::Event;
 use crate::statistics::{median, percentile};
 
 const MOST_MILLISECONDS: f64 = 6.0;

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::event::Event;
 use crate::platform::{Served, expect_status, serve_on_knative};
 use crate::process::Program;
 use crate::report::Measurement;
-use crate::sample::Event;
 use crate::statistics::median;
 
 const TIMED_REQUESTS: usize = 500;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod claims;
+pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};

@@ -23,8 +23,8 @@ use world::{
 /// The functions that are on stage.
 pub const FUNCTIONS: [Make; 2] = [on_nodeclaim::function, on_delete::function];
 
-/// A day of the world's time: whatever has not happened by then does not.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// Of the world's time: whatever has not happened by then does not.
+const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
 pub struct Theatre {
     pub world: World,
@@ -106,7 +106,7 @@ impl Theatre {
         }
     }
 
-    /// Waits until it is so. What does not happen within a day of the world's time fails, with what was said last.
+    /// Waits until it is so. What does not happen in time fails, with what was said last.
     pub async fn until(&self, what: &str, is_so: impl Fn(&Theatre) -> bool) {
         let mut news = self.world.objects.store.subscribe();
         let waiting = async {
@@ -115,8 +115,11 @@ impl Theatre {
             }
         };
         if tokio::time::timeout(LONGEST, waiting).await.is_err() {
-            let lines: Vec<String> = self.world.history.exchanges().iter().rev().take(40).map(line).collect();
-            panic!("{what}: not within a day; answers {:#?}\n{}", self.answers.lock().unwrap(), lines.join("\n"));
+            let lines: Vec<String> = self.world.history.exchanges().iter().rev().take(12).map(line).collect();
+            let answers = self.answers.lock().unwrap();
+            let open = answers.iter().filter(|(name, _)| !self.is_ready(name));
+            let open: Vec<String> = open.take(5).map(|(name, answer)| format!("{name}: {answer:?}")).collect();
+            panic!("{what}: not within {LONGEST:?}; {}\n{}", open.join("\n"), lines.join("\n"));
         }
     }
 

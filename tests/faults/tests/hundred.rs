@@ -11,11 +11,15 @@ use world::{
     power::{BackEnd, MachineOptions},
 };
 
-const CLAIMS: usize = 40;
+const CLAIMS: usize = 100;
 
 /// Room for a hundred machines: quotas and limits are other tests' business.
 fn roomy(options: &mut WorldOptions) {
     options.arm.limits.pools = CLAIMS + 10;
+    // A cluster changes one pool at a time: a hundred at its usual pace would be a day.
+    let quick = (Duration::from_secs(2), Duration::from_secs(8));
+    (options.arm.timings.boot, options.arm.timings.settle) = (quick, quick);
+    (options.arm.timings.stop, options.arm.timings.delete) = (quick, quick);
     (options.arm.quota.family_default, options.arm.quota.regional) = (1_000_000, 1_000_000);
     let machine = |number| MachineOptions::new(&format!("rack-{number}"), BackEnd::Webhook, 1);
     options.power.machines = (1..=CLAIMS).map(machine).collect();
@@ -33,14 +37,12 @@ async fn come_and_go(kind: Kind) {
         theatre.create(kind.claim(name)).await;
     }
     theatre.until_each("all are ready", &names, Theatre::is_ready).await;
-    println!("{} ready at {} after {} requests", kind.name(), theatre.world.clock.now(), theatre.world.history.fingerprint().0);
     let made = made(&theatre, kind);
     assert_eq!(made, CLAIMS, "{}: each claim has made one machine", kind.name());
     for name in &names {
         theatre.delete(name).await;
     }
     theatre.until_each("all are gone", &names, Theatre::is_gone).await;
-    println!("{} gone at {} after {} requests", kind.name(), theatre.world.clock.now(), theatre.world.history.fingerprint().0);
     // Late events of claims that are gone find nothing to do.
     theatre.pass(Duration::from_secs(600)).await;
     let quiet_from = theatre.world.clock.now();

@@ -1,10 +1,11 @@
-"""Fixtures: the corpus, and the platforms in the three settings the tests need."""
+"""Fixtures: the corpus, the world, and the platforms in the three settings the tests need."""
 
 import contextlib
 import signal
 
 import pytest
 
+import empty_world
 import notes
 from corpus import answers_of_plain_calls, samples
 from platforms import Platforms
@@ -23,21 +24,28 @@ def answers():
 
 
 @pytest.fixture(scope="session")
-def plain():
+def world():
+    """The variables by which every function under test finds one empty cluster and its clouds."""
+    with contextlib.ExitStack() as stack:
+        yield empty_world.start(stack)
+
+
+@pytest.fixture(scope="session")
+def plain(world):
     """Platforms that accept unsigned events."""
-    yield from _platforms("plain")
+    yield from _platforms("plain", **world)
 
 
 @pytest.fixture(scope="session")
-def rehearsing():
+def rehearsing(world):
     """Platforms that answer a rehearsal with the answer in its data."""
-    yield from _platforms("rehearsing", PILOTLIGHT_ALLOW_REHEARSAL="true")
+    yield from _platforms("rehearsing", **world, PILOTLIGHT_ALLOW_REHEARSAL="true")
 
 
 @pytest.fixture(scope="session")
-def signed():
+def signed(world):
     """Platforms that want signatures."""
-    yield from _platforms("signed", PILOTLIGHT_SIGNING_SECRETS=" ".join(SECRETS))
+    yield from _platforms("signed", **world, PILOTLIGHT_SIGNING_SECRETS=" ".join(SECRETS))
 
 
 def _platforms(name: str, **variables: str):

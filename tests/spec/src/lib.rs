@@ -1,9 +1,11 @@
-//! The verbs that tests are written in: read the samples, ask a function, serve it on loopback, speak HTTP to it.
+//! The verbs that tests are written in: read the samples, ask a function, give it a cluster, serve it on loopback, speak HTTP to it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod clusters;
 mod samples;
 mod served;
 
-pub use samples::{Expect, Sample, check_samples, samples};
+pub use clusters::{empty_cluster, no_cluster};
+pub use samples::{Expect, Sample, check_samples, sample, samples};
 pub use served::{Received, Served, deliverer, settings};

@@ -54,15 +54,26 @@ pub fn samples() -> Vec<Sample> {
     samples
 }
 
+/// The text of one sample.
+pub fn sample(function: &str, case: &str) -> Vec<u8> {
+    let wanted = samples().into_iter().find(|sample| sample.function == function && sample.case == case);
+    wanted.unwrap_or_else(|| panic!("there is no sample {function}.{case}")).text
+}
+
 /// Sends every sample of a function to it. A sample without an expectation is an error, and the other way round.
-pub fn check_samples(function: Function, cases: &[(&str, Expect)]) {
+/// The function is made where it runs: one that works on a cluster needs a runtime for that.
+pub fn check_samples(make: impl FnOnce() -> Function, cases: &[(&str, Expect)]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    runtime.block_on(async { check(make(), cases).await });
+}
+
+async fn check(function: Function, cases: &[(&str, Expect)]) {
     let name = function.name();
     let deliverer = deliverer(vec![function], &[]);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     let mut expected: BTreeMap<&str, Answer> = cases.iter().map(|(case, expect)| (*case, expect.answer())).collect();
     let mut differences = String::new();
     for sample in samples().into_iter().filter(|sample| sample.function == name) {
-        let got = runtime.block_on(in_process::call(&deliverer, name, &sample.text));
+        let got = in_process::call(&deliverer, name, &sample.text).await;
         match expected.remove(sample.case.as_str()) {
             Some(wanted) if wanted == got => {}
             wanted => {

@@ -3,18 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use spec::{Received, Served, samples};
-
-fn sample(function: &str, case: &str) -> Vec<u8> {
-    samples().into_iter().find(|sample| sample.function == function && sample.case == case).unwrap().text
-}
+use spec::{Received, Served, empty_cluster, sample};
 
 fn claim() -> Vec<u8> {
     sample("on-nodeclaim", "new")
 }
 
 async fn nodeclaim(settings: &[(&str, &str)]) -> Served {
-    Served::start(vec![on_nodeclaim::function()], settings).await
+    Served::start(vec![on_nodeclaim::function(empty_cluster())], settings).await
 }
 
 fn rehearsal(data: Value) -> Vec<u8> {
@@ -171,7 +167,7 @@ async fn a_body_over_the_limit_is_answered_even_if_it_is_sent_in_pieces() {
 
 #[tokio::test]
 async fn all_in_one_serves_each_function_at_its_name() {
-    let served = Served::start(vec![on_nodeclaim::function(), on_idle_timer::function()], &[]).await;
+    let served = Served::start(vec![on_nodeclaim::function(empty_cluster()), on_idle_timer::function()], &[]).await;
     assert_eq!(served.post("/on-nodeclaim", &claim()).await.status, 202);
     assert_eq!(served.post("/on-idle-timer", &sample("on-idle-timer", "tick")).await.status, 202);
     assert_eq!(served.post("/", &claim()).await.status, 404);

@@ -22,6 +22,8 @@ const UNTIL_SOMEBODY_HELPS: Duration = Duration::from_secs(60);
 const UNTIL_READ_BACK: Duration = Duration::from_secs(2);
 /// Stock may come back sooner than it is remembered to be gone.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(10);
+/// The longest time between two questions of a claim that waits for its turn.
+const MOST_PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 /// "For ever", as a deadline.
 const FOR_EVER: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
 
@@ -127,7 +129,7 @@ fn is_overdue(seen: &Situation) -> bool {
         return seen.now > record.deadline;
     }
     let Some(launched) = seen.claim.condition(Launched).filter(|_| seen.claim.has_owner) else { return false };
-    let asked_to_wait = ["Throttled", "Unavailable"].contains(&launched.reason.as_str());
+    let asked_to_wait = ["Throttled", "Busy", "Unavailable"].contains(&launched.reason.as_str());
     !asked_to_wait && seen.now > after(launched.since, seen.policy.launch)
 }
 
@@ -262,7 +264,7 @@ fn failed(ending: &mut Ending, record: LaunchRecord, failure: &Failure) -> Next 
     };
     if !next_offering {
         ending.warn(Launched, Truth::Unknown, failure.reason, &failure.message);
-        return later(&failure.message, wait_after(failure));
+        return later(&failure.message, wait_after(failure).max(patience(now, record.begun_at)));
     }
     ending.note(true, failure.reason, format!("{}: {}", words::offering(&record.offering), failure.message));
     ending.set(Launched, Truth::Unknown, failure.reason, &failure.message);
@@ -272,6 +274,13 @@ fn failed(ending: &mut Ending, record: LaunchRecord, failure: &Failure) -> Next 
     tried.push(attempt);
     ending.conclusion.claim.record = Some(Box::new(LaunchRecord { tried, progress: None, ..record }));
     Next::AtOnce
+}
+
+/// Whoever has waited long can wait a little longer: a hundred claims that wait for one cluster would else ask it all the
+/// time.
+fn patience(now: Timestamp, begun_at: Timestamp) -> Duration {
+    let waited = now.duration_since(begun_at) / 8;
+    waited.clamp(SignedDuration::ZERO, MOST_PATIENCE).unsigned_abs()
 }
 
 fn wait_after(failure: &Failure) -> Duration {

@@ -78,7 +78,8 @@ fn switched_off(node: &Node, claim: &Uid, unclean: bool, now: Timestamp) -> Opti
     if node.owners.contains(claim) {
         change.owner = OwnerChange::Remove(claim.clone());
     }
-    for label in [names::REGISTERED, names::INITIALIZED] {
+    // The next claim that gets the machine finds the Node free.
+    for label in [names::REGISTERED, names::INITIALIZED, names::CLAIM_UID] {
         if node.labels.contains_key(label) {
             change.labels.insert(label.to_owned(), None);
         }

@@ -99,7 +99,7 @@ async fn a_cluster_that_is_busy_is_not_a_full_quota() {
     let mut other = request("gpu2");
     other.key = key("gpu2", "uid-2");
     let error = rig.another().ensure(&other, None).await.unwrap_err();
-    assert!(matches!(error, ProviderError::Throttled { retry_after: Some(_), .. }), "{error}");
+    assert!(matches!(error, ProviderError::Busy { .. }), "{error}");
     rig.make(&other, false).await.unwrap();
     assert_eq!(rig.pools().len(), 2);
 }

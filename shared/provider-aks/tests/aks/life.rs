@@ -137,7 +137,7 @@ async fn other_claims_of_this_process_only_look_at_a_cluster_that_said_it_is_bus
         let mut other = request("other");
         other.key = key(&format!("other{number}"), &format!("uid-{number}"));
         let error = rig.aks.ensure(&other, None).await.unwrap_err();
-        assert!(matches!(error, ProviderError::Throttled { retry_after: Some(_), .. }), "{error}");
+        assert!(matches!(error, ProviderError::Busy { .. }), "{error}");
     }
     let after = rig.requests().split_off(before);
     let changes = after.iter().filter(|one| one.method != "GET").count();

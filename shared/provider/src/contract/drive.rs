@@ -169,10 +169,16 @@ impl<'a, S: Subject> Drive<'a, S> {
         let Some(lost) = self.strike.filter(|strike| strike.hides_a_change) else { return Ok(()) };
         let here = requests_before < lost.number && lost.number <= self.subject.requests().await.len();
         match error {
-            ProviderError::Unavailable { .. } | ProviderError::Throttled { .. } if here => Err(fail(
-                step,
-                format!("a change was done and its answer lost, but the error says that nothing was done: \"{error}\""),
-            )),
+            ProviderError::Unavailable { .. } | ProviderError::Throttled { .. } | ProviderError::Busy { .. }
+                if here =>
+            {
+                Err(fail(
+                    step,
+                    format!(
+                        "a change was done and its answer lost, but the error says that nothing was done: \"{error}\""
+                    ),
+                ))
+            }
             _ => Ok(()),
         }
     }

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         eprintln!("linked: the clients cannot be built: {failure}");
         return ExitCode::FAILURE;
     }
-    host::run(on_nodeclaim::function())
+    host::run("linked", on_nodeclaim::function)
 }
 
 fn build_clients() -> Result<(), Box<dyn Error>> {

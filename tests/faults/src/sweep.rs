@@ -1,0 +1,119 @@
+//! Every fault at every effect: one life for each, and what must be true at its end.
+
+use jiff::SignedDuration;
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Mutex,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+use world::{
+    faults::{Fault, Matching, Mishap},
+    history::Exchange,
+};
+
+use crate::{Kind, Theatre};
+
+/// What can happen to a request that changes something.
+pub fn mishaps() -> Vec<(&'static str, Mishap)> {
+    let answer = |status, done, retry_after| Mishap::Answer { status, done, retry_after };
+    vec![
+        ("crash before", Mishap::Crash { done: false }),
+        ("crash after", Mishap::Crash { done: true }),
+        ("time-out, not done", Mishap::TimeOut { done: false }),
+        ("time-out, done", Mishap::TimeOut { done: true }),
+        ("reset, done", Mishap::Reset { done: true }),
+        ("409", answer(409, false, None)),
+        ("412", answer(412, false, None)),
+        ("429", answer(429, false, Some(3))),
+        ("500", answer(500, false, None)),
+        ("500, done", answer(500, true, None)),
+        ("503", answer(503, false, None)),
+    ]
+}
+
+/// One request of a life, by what it is and the how many-th of its like it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Effect {
+    pub to: String,
+    pub method: String,
+    pub path: String,
+    pub nth: u64,
+}
+
+/// The requests of our functions that change something, in a life without faults.
+pub fn effects(kind: Kind) -> Vec<Effect> {
+    let mut counts: BTreeMap<(String, String, String), u64> = BTreeMap::new();
+    let exchanges = live(kind, None);
+    let ours = exchanges.iter().filter(|one| one.method != "GET" && one.user != "admin" && one.user != "person");
+    ours.map(|one| {
+        let to = one.to.as_str().to_owned();
+        let nth = counts.entry((to.clone(), one.method.clone(), one.path.clone())).or_default();
+        *nth += 1;
+        Effect { to, method: one.method.clone(), path: one.path.clone(), nth: *nth }
+    })
+    .collect()
+}
+
+impl Effect {
+    pub fn with(&self, then: Mishap) -> Fault {
+        let on = Matching {
+            to: Some(self.to.clone()),
+            method: Some(self.method.clone()),
+            path: Some(self.path.clone()),
+            nth: Some(self.nth),
+            ..Matching::default()
+        };
+        Fault { on, then }
+    }
+}
+
+/// A claim from its making to its end. Panics if it does not come to life, does not go, or leaves something.
+pub fn live(kind: Kind, fault: Option<Fault>) -> Vec<Exchange> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime starts").block_on(async {
+        let mut theatre = Theatre::open().await;
+        if let Some(fault) = fault {
+            theatre.world.faults.add(fault);
+        }
+        theatre.play(theatre.messenger());
+        theatre.create(kind.claim("gpu1")).await;
+        theatre.until("the claim is ready", |theatre| theatre.is_ready("gpu1")).await;
+        theatre.delete("gpu1").await;
+        theatre.until("the claim is gone", |theatre| theatre.is_gone("gpu1")).await;
+        theatre.pass(Duration::from_secs(120)).await;
+        theatre.world.check(SignedDuration::ZERO).expect("the invariants hold");
+        assert!(theatre.world.power.snapshot().iter().all(|machine| !machine.on), "every machine is off");
+        assert!(theatre.world.instances().iter().all(|instance| instance.until.is_some()), "nothing is left");
+        theatre.world.history.exchanges()
+    })
+}
+
+/// Lives every plan, on two threads, and answers those that did not come out.
+pub fn sweep(kind: Kind) -> (usize, Vec<String>) {
+    let effects = effects(kind);
+    let plans: Vec<(String, Fault)> = effects
+        .iter()
+        .flat_map(|effect| {
+            let named = |(name, mishap): (&str, Mishap)| (format!("{name} at {effect:?}"), effect.with(mishap));
+            mishaps().into_iter().map(named).collect::<Vec<_>>()
+        })
+        .collect();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((name, fault)) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let lived = catch_unwind(AssertUnwindSafe(|| live(kind, Some(fault.clone()))));
+                    if let Err(panic) = lived {
+                        let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                        failed.lock().expect("nobody panics with it").push(format!("{name}: {why}"));
+                    }
+                }
+            });
+        }
+    });
+    (plans.len(), failed.into_inner().expect("nobody panics with it"))
+}
