@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use model::{
-    Action, ActionResult, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint,
+    Action, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint,
     Truth, names,
 };
 
@@ -115,7 +115,7 @@ fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
     node.allocatable.iter().any(|(name, amount)| slices(name) && amount.thousandths() > 0)
 }
 
-pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> Next {
+pub fn conclude(ending: &mut Ending, plan: &Plan) -> Next {
     let seen = ending.seen;
     let missing = missing(seen);
     if is_giving_up(plan) || plan.actions.contains(&Action::DeleteClaim) {
@@ -127,13 +127,6 @@ pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> N
     if let Some(Missing { reason, message }) = missing {
         ending.set(Initialized, Truth::Unknown, reason, &message);
         return later(&message, LOOK_AGAIN);
-    }
-    let failed = plan.actions.iter().zip(results).find_map(|(action, result)| match (action, result) {
-        (Action::ChangeNode(_), ActionResult::Failed(failure)) => Some(failure),
-        _ => None,
-    });
-    if let Some(failure) = failed {
-        return later(&failure.message, LOOK_AGAIN);
     }
     let Some(node) = node(seen) else { return later("the node is not there", LOOK_AGAIN) };
     let status = &mut ending.conclusion.status;

@@ -274,7 +274,7 @@ fn failed(ending: &mut Ending, record: LaunchRecord, failure: &Failure) -> Next 
     Next::AtOnce
 }
 
-fn wait_after(failure: &Failure) -> Duration {
+pub fn wait_after(failure: &Failure) -> Duration {
     match failure.retry {
         Retry::SameAfter(rest) => rest.max(Duration::from_secs(1)),
         Retry::ReadBack => UNTIL_READ_BACK,

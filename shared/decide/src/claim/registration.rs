@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use model::{
-    Action, ActionResult, ConditionKind, Effect, FinalizerChange, LaunchRecord, Next, Node, NodeChange, OwnerChange,
+    Action, ConditionKind, Effect, FinalizerChange, LaunchRecord, Next, Node, NodeChange, OwnerChange,
     Plan, Taint, Truth, names,
 };
 
@@ -87,15 +87,12 @@ fn taints(seen: &Situation, node: &Node) -> Vec<Taint> {
     taints
 }
 
-pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> Next {
+pub fn conclude(ending: &mut Ending, plan: &Plan) -> Next {
     let seen = ending.seen;
     if is_giving_up(plan) {
         let patience = seen.policy.registration.unwrap_or_default();
         let message = format!("the machine runs, but its node did not join within {}", words::time(patience));
         return give_up(ending, "RegistrationTimeout", message);
-    }
-    if let Some(ActionResult::Failed(failure)) = results.first() {
-        return later(&failure.message, LOOK_AGAIN);
     }
     match seen.nodes.as_slice() {
         [] => {
