@@ -98,7 +98,7 @@ pub fn plan(seen: &Situation) -> Plan {
         Phase::Choosing => launch::choose(seen),
         Phase::Launching(record) => launch::resume(seen, record),
         Phase::Registering => registration::plan(seen),
-        Phase::Initializing => initialization::plan(seen).into_iter().chain(joined::plan(seen)).collect(),
+        Phase::Initializing => initialization::plan(seen),
         Phase::Settled => joined::plan(seen),
     };
     Plan { actions }

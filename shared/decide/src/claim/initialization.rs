@@ -6,7 +6,7 @@ use model::{
     Truth, names,
 };
 
-use super::{Ending, Situation, give_up, is_giving_up, later, words};
+use super::{Ending, Situation, give_up, is_giving_up, joined, later, words};
 
 use ConditionKind::{Initialized, Registered};
 
@@ -29,15 +29,18 @@ struct Missing {
 }
 
 pub fn plan(seen: &Situation) -> Vec<Action> {
-    match (missing(seen), node(seen)) {
-        (None, Some(node)) if node.labels.get(names::INITIALIZED).is_none_or(|value| value != "true") => {
-            let mut change = NodeChange::new(node.name.clone(), node.version.clone());
-            change.labels.insert(names::INITIALIZED.to_owned(), Some("true".to_owned()));
-            vec![Action::ChangeNode(change)]
-        }
-        (Some(_), _) if is_overdue(seen) => vec![Action::DeleteClaim],
-        _ => Vec::new(),
+    let missing = missing(seen);
+    // Nothing behind it: a cloud must not be asked for the machine of a claim that goes.
+    if missing.is_some() && is_overdue(seen) {
+        return vec![Action::DeleteClaim];
     }
+    let unmarked = |node: &&Node| node.labels.get(names::INITIALIZED).is_none_or(|value| value != "true");
+    let mark = node(seen).filter(unmarked).filter(|_| missing.is_none()).map(|node| {
+        let mut change = NodeChange::new(node.name.clone(), node.version.clone());
+        change.labels.insert(names::INITIALIZED.to_owned(), Some("true".to_owned()));
+        Action::ChangeNode(change)
+    });
+    mark.into_iter().chain(joined::plan(seen)).collect()
 }
 
 fn is_overdue(seen: &Situation) -> bool {
@@ -118,7 +121,7 @@ fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
 pub fn conclude(ending: &mut Ending, plan: &Plan) -> Next {
     let seen = ending.seen;
     let missing = missing(seen);
-    if is_giving_up(plan) || plan.actions.contains(&Action::DeleteClaim) {
+    if is_giving_up(plan) {
         let patience = seen.policy.initialization.unwrap_or_default();
         let what = missing.map(|missing| missing.message).unwrap_or_default();
         let message = format!("the node was not usable within {}: {what}", words::time(patience));
