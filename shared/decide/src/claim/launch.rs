@@ -128,7 +128,9 @@ fn is_overdue(seen: &Situation) -> bool {
     }
     let Some(launched) = seen.claim.condition(Launched).filter(|_| seen.claim.has_owner) else { return false };
     let asked_to_wait = ["Throttled", "Unavailable"].contains(&launched.reason.as_str());
-    !asked_to_wait && seen.now > after(launched.since, seen.policy.launch)
+    // An order may fail late; then the next offering has its own time.
+    let begin = tried(seen).last().map_or(launched.since, |last| last.at.max(launched.since));
+    !asked_to_wait && seen.now > after(begin, seen.policy.launch)
 }
 
 fn after(begin: Timestamp, patience: Option<SignedDuration>) -> Timestamp {
