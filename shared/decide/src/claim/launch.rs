@@ -270,7 +270,9 @@ fn failed(ending: &mut Ending, record: LaunchRecord, failure: &Failure) -> Next 
     ending.set(Launched, Truth::Unknown, failure.reason, &failure.message);
     ending.conclusion.unavailable = ladder::memory_of(failure, &record.offering, now);
     let attempt = Attempt { offering: record.offering.id.clone(), reason: failure.reason.to_owned(), at: now };
+    // Each offering once: a claim may wait for stock for weeks, and an annotation has its limits.
     let mut tried = record.tried.clone();
+    tried.retain(|before| before.offering != attempt.offering);
     tried.push(attempt);
     ending.conclusion.claim.record = Some(Box::new(LaunchRecord { tried, progress: None, ..record }));
     Next::AtOnce
