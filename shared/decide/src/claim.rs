@@ -66,7 +66,7 @@ pub enum OfferingsSeen {
 enum Phase<'a> {
     /// On its way out, which is another function's work.
     Leaving,
-    /// Its record cannot be read.
+    /// Its record cannot be read, and it is needed: there is no machine yet.
     Stuck(&'a str),
     Choosing,
     Launching(&'a LaunchRecord),
@@ -83,10 +83,10 @@ pub fn needs_offerings(claim: &Claim) -> bool {
 fn phase(claim: &Claim) -> Phase<'_> {
     match &claim.launch {
         _ if claim.deleted_at.is_some() => Phase::Leaving,
-        Launch::Unreadable { why } => Phase::Stuck(why),
         _ if claim.is(ConditionKind::Initialized) => Phase::Settled,
         _ if claim.is(ConditionKind::Registered) => Phase::Initializing,
         _ if claim.is(ConditionKind::Launched) => Phase::Registering,
+        Launch::Unreadable { why } => Phase::Stuck(why),
         Launch::Recorded(record) if !record.is_spent() => Phase::Launching(record),
         Launch::Recorded(_) | Launch::NotBegun => Phase::Choosing,
     }
