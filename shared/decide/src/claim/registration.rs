@@ -79,7 +79,12 @@ fn taints(seen: &Situation, node: &Node) -> Vec<Taint> {
     if node.labels.get(names::DO_NOT_SYNC_TAINTS).is_some_and(|value| value == "true") {
         return taints;
     }
-    for taint in seen.claim.taints.iter().chain(&seen.claim.startup_taints) {
+    // Whoever waits for a startup taint removes it once: what was written before is not put back.
+    let key = &seen.claim.key;
+    let written = node.labels.get(names::REGISTERED).is_some_and(|value| value == "true")
+        && node.labels.get(names::CLAIM_UID).is_some_and(|uid| *uid == key.claim.to_string());
+    let startup = seen.claim.startup_taints.iter().filter(|_| !written);
+    for taint in seen.claim.taints.iter().chain(startup) {
         if !taints.iter().any(|present| present.is_same(taint)) {
             taints.push(taint.clone());
         }
