@@ -116,8 +116,8 @@ pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conc
         Phase::Choosing | Phase::Launching(_) => launch::conclude(&mut ending, plan, results),
         Phase::Registering => registration::conclude(&mut ending, plan),
         Phase::Initializing => {
-            joined::conclude(&mut ending, plan, results);
-            initialization::conclude(&mut ending, plan)
+            let untold = joined::conclude(&mut ending, plan, results);
+            initialization::conclude(&mut ending, plan, untold)
         }
         Phase::Settled => joined::conclude(&mut ending, plan, results).unwrap_or_else(|| {
             let node = seen.claim.status.node.as_deref().unwrap_or("?");

@@ -118,7 +118,8 @@ fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
     node.allocatable.iter().any(|(name, amount)| slices(name) && amount.thousandths() > 0)
 }
 
-pub fn conclude(ending: &mut Ending, plan: &Plan) -> Next {
+/// `untold`: what is to be done about the join secret, if anything.
+pub fn conclude(ending: &mut Ending, plan: &Plan, untold: Option<Next>) -> Next {
     let seen = ending.seen;
     let missing = missing(seen);
     if is_giving_up(plan) {
@@ -138,11 +139,5 @@ pub fn conclude(ending: &mut Ending, plan: &Plan) -> Next {
     let waited = seen.now.duration_since(seen.claim.created_at);
     let text = format!("node {} is usable, {} after it was asked for", node.name, words::time(waited));
     ending.note(false, "Ready", text.clone());
-    if seen.tell_joined
-        && seen.claim.record().is_some_and(|record| !record.told_joined)
-        && ending.conclusion.claim.record.is_none()
-    {
-        return later("the join secret has still to be removed", LOOK_AGAIN);
-    }
-    Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) })
+    untold.unwrap_or_else(|| Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) }))
 }
