@@ -104,13 +104,14 @@ fn is_accelerator(resource: &str) -> bool {
     resource.contains('/') && !resource.starts_with("hugepages") && !resource.contains("attachable-volumes")
 }
 
-/// A GPU that is cut into slices shows slices of the same maker instead of itself.
+/// A GPU that is cut into slices shows slices of the same maker instead of itself. A slice that was asked for by name is
+/// not another slice.
 fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
     let has = |name: &str| node.allocatable.get(name).copied().unwrap_or_default();
     if has(resource) >= amount {
         return true;
     }
-    let Some((maker, _)) = resource.split_once('/') else { return false };
+    let Some((maker, "gpu")) = resource.split_once('/') else { return false };
     let slices = |name: &str| {
         name.split_once('/')
             .is_some_and(|(other, kind)| other == maker && (kind.starts_with("mig-") || kind.ends_with(".shared")))
