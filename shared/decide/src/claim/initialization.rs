@@ -2,8 +2,7 @@
 
 use core::time::Duration;
 use model::{
-    Action, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint,
-    Truth, names,
+    Action, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint, Truth, names,
 };
 
 use super::{Ending, Situation, give_up, is_giving_up, joined, later, words};

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 use model::{
-    Action, ConditionKind, Effect, FinalizerChange, LaunchRecord, Next, Node, NodeChange, OwnerChange,
-    Plan, Taint, Truth, names,
+    Action, ConditionKind, Effect, FinalizerChange, LaunchRecord, Next, Node, NodeChange, OwnerChange, Plan, Taint,
+    Truth, names,
 };
 
 use super::{Ending, Situation, give_up, is_giving_up, later, words};
