@@ -72,9 +72,11 @@ fn missing(seen: &Situation) -> Option<Missing> {
         return Some(Missing { reason: "KnownEphemeralTaintsExist", message });
     }
     let expected = expected(seen);
-    let absent = expected.iter().find(|(name, amount)| !is_allocatable(node, name, **amount))?;
-    let has = node.allocatable.get(absent.0).copied().unwrap_or_default();
-    let message = format!("node {} offers {has} {} of {}", node.name, absent.0, absent.1);
+    let (absent, amount) = expected.iter().find(|(name, amount)| !is_allocatable(node, name, **amount))?;
+    let message = match node.allocatable.get(absent) {
+        Some(has) if *has > Quantity::default() => format!("node {} offers {has} of {amount} {absent} yet", node.name),
+        _ => format!("node {} offers no {absent} yet", node.name),
+    };
     Some(Missing { reason: "ResourceNotRegistered", message })
 }
 
