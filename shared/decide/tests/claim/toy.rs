@@ -161,8 +161,13 @@ impl Toy {
         match action {
             Action::ChangeClaim(change) => {
                 let before = self.situation.claim.record().map(|record| record.epoch);
-                if change.record.is_some() && (before != self.refused || self.machine.is_some()) {
-                    self.broken.push(format!("a new record while {before:?} may have left something"));
+                if let Some(new) = &change.record {
+                    if before != self.refused || self.machine.is_some() {
+                        self.broken.push(format!("a new record while {before:?} may have left something"));
+                    }
+                    if new.epoch != before.unwrap_or(0) + 1 {
+                        self.broken.push(format!("epoch {} after {before:?}", new.epoch));
+                    }
                 }
                 change_claim(&mut self.situation.claim, change);
             }
