@@ -156,26 +156,10 @@ fn typed<T: serde::de::DeserializeOwned>(root: &str, value: Value) -> Result<T, 
     })
 }
 
-/// `1h30m`: what the NodeClaim's schema lets through, and what Go reads, but no fractions.
+/// What Go reads; time does not run backwards.
 fn duration(text: &str) -> Result<SignedDuration, String> {
-    let bad = || format!("{text:?} is not a duration: numbers with h, m or s, as in '1h30m'");
-    let mut total = SignedDuration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
-        let number: i64 = rest[..digits].parse().map_err(|_| bad())?;
-        let unit = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |end| digits + end);
-        let seconds = match &rest[digits..unit] {
-            "h" => 3600,
-            "m" => 60,
-            "s" => 1,
-            _ => return Err(bad()),
-        };
-        let part = number.checked_mul(seconds).map(SignedDuration::from_secs).ok_or_else(bad)?;
-        total = total.checked_add(part).ok_or_else(bad)?;
-        rest = &rest[unit..];
-    }
-    if text.is_empty() { Err(bad()) } else { Ok(total) }
+    let read = model::duration::parse(text).filter(|read| !read.is_negative());
+    read.ok_or_else(|| format!("{text:?} is not a duration: numbers with h, m or s, as in '1h30m'"))
 }
 
 #[cfg(test)]

@@ -95,11 +95,11 @@ fn what_cannot_be_read_says_which_field() {
 }
 
 #[test]
-fn durations_are_those_of_the_schema() {
-    for (text, seconds) in [("0s", 0), ("30s", 30), ("1h", 3600), ("1h1m1s", 3661), ("1m1m", 120)] {
+fn durations_are_those_of_go_and_never_negative() {
+    for (text, seconds) in [("0s", 0), ("30s", 30), ("1h", 3600), ("1h1m1s", 3661), ("1m1m", 120), ("1.5h", 5400)] {
         assert_eq!(duration(text), Ok(SignedDuration::from_secs(seconds)), "{text}");
     }
-    for text in ["", "s", "1", "1d", "-1h", "1.5h", "h1", "9223372036854775807h", "1h 1m"] {
+    for text in ["", "s", "1", "1d", "-1h", "h1", "9223372036854775807h", "1h 1m"] {
         assert!(duration(text).is_err(), "{text}");
     }
 }

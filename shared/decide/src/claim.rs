@@ -66,7 +66,7 @@ pub enum OfferingsSeen {
 enum Phase<'a> {
     /// On its way out, which is another function's work.
     Leaving,
-    /// Its record cannot be read.
+    /// Its record cannot be read, and it is needed: there is no machine yet.
     Stuck(&'a str),
     Choosing,
     Launching(&'a LaunchRecord),
@@ -83,10 +83,10 @@ pub fn needs_offerings(claim: &Claim) -> bool {
 fn phase(claim: &Claim) -> Phase<'_> {
     match &claim.launch {
         _ if claim.deleted_at.is_some() => Phase::Leaving,
-        Launch::Unreadable { why } => Phase::Stuck(why),
         _ if claim.is(ConditionKind::Initialized) => Phase::Settled,
         _ if claim.is(ConditionKind::Registered) => Phase::Initializing,
         _ if claim.is(ConditionKind::Launched) => Phase::Registering,
+        Launch::Unreadable { why } => Phase::Stuck(why),
         Launch::Recorded(record) if !record.is_spent() => Phase::Launching(record),
         Launch::Recorded(_) | Launch::NotBegun => Phase::Choosing,
     }
@@ -98,7 +98,7 @@ pub fn plan(seen: &Situation) -> Plan {
         Phase::Choosing => launch::choose(seen),
         Phase::Launching(record) => launch::resume(seen, record),
         Phase::Registering => registration::plan(seen),
-        Phase::Initializing => initialization::plan(seen).into_iter().chain(joined::plan(seen)).collect(),
+        Phase::Initializing => initialization::plan(seen),
         Phase::Settled => joined::plan(seen),
     };
     Plan { actions }
@@ -107,17 +107,17 @@ pub fn plan(seen: &Situation) -> Plan {
 /// `results` has one entry for each action.
 pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conclusion {
     let mut ending = Ending::new(seen);
-    if let Some(next) = cut_short(results) {
+    if let Some(next) = cut_short(plan, results) {
         return ending.end(next);
     }
     let next = match phase(&seen.claim) {
         Phase::Leaving => Next::Answer(Answer::nothing(format!("{} is on its way out", ending.subject()))),
         Phase::Stuck(why) => launch::stuck(&mut ending, why),
         Phase::Choosing | Phase::Launching(_) => launch::conclude(&mut ending, plan, results),
-        Phase::Registering => registration::conclude(&mut ending, plan, results),
+        Phase::Registering => registration::conclude(&mut ending, plan),
         Phase::Initializing => {
-            joined::conclude(&mut ending, plan, results);
-            initialization::conclude(&mut ending, plan, results)
+            let untold = joined::conclude(&mut ending, plan, results);
+            initialization::conclude(&mut ending, plan, untold)
         }
         Phase::Settled => joined::conclude(&mut ending, plan, results).unwrap_or_else(|| {
             let node = seen.claim.status.node.as_deref().unwrap_or("?");
@@ -128,11 +128,16 @@ pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conc
 }
 
 /// A write that somebody else won, or that did not work: what was planned behind it has not happened.
-fn cut_short(results: &[ActionResult]) -> Option<Next> {
-    results.iter().find_map(|result| match result {
-        ActionResult::Lost => Some(later("somebody else is working on it", Duration::from_secs(1))),
-        ActionResult::WasGone => Some(Next::Answer(Answer::nothing("it is gone"))),
-        ActionResult::NotNow { why } => Some(later(why, Duration::from_secs(5))),
+fn cut_short(plan: &Plan, results: &[ActionResult]) -> Option<Next> {
+    plan.actions.iter().zip(results).find_map(|(action, result)| match (action, result) {
+        (_, ActionResult::Lost) => Some(later("somebody else is working on it", Duration::from_secs(1))),
+        // The claim is still there, and so are its times.
+        (Action::ChangeNode(_), ActionResult::WasGone) => Some(later("its node is gone", Duration::from_secs(1))),
+        (_, ActionResult::WasGone) => Some(Next::Answer(Answer::nothing("it is gone"))),
+        (_, ActionResult::NotNow { why }) => Some(later(why, Duration::from_secs(5))),
+        // What a cloud refuses is part of a claim's life; its phase knows what it means.
+        (Action::Ensure { .. }, _) => None,
+        (_, ActionResult::Failed(failure)) => Some(later(&failure.message, launch::wait_after(failure))),
         _ => None,
     })
 }

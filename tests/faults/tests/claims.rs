@@ -5,7 +5,7 @@
 use faults::{Kind, Theatre, condition};
 use serde_json::{Value, json};
 use std::time::Duration;
-use world::arm::{Effect, Fault};
+use world::arm::{Effect, Fault, Shortage, When};
 
 const A100: &str = "Standard_NC24ads_A100_v4";
 
@@ -114,7 +114,7 @@ async fn the_claim_of_the_scaleway_readme_becomes_what_its_author_wanted() {
 #[tokio::test(start_paused = true)]
 async fn without_stock_the_next_offering_is_taken_in_the_same_claim_and_the_story_is_told() {
     let mut theatre = Theatre::with(|options| {
-        options.arm.faults.push(Fault::new(Effect::Refuse { why: Shortage::Allocation, when: When::InTheOperation }).on_size("Standard_NC4as_T4_v3"));
+        options.arm.faults.push(Fault::new(Effect::Refuse { why: Shortage::AllocationFailed, when: When::InOperation }).on_size("Standard_NC4as_T4_v3"));
     })
     .await;
     theatre.play(theatre.messenger());

@@ -2,11 +2,10 @@
 
 use core::time::Duration;
 use model::{
-    Action, ActionResult, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint,
-    Truth, names,
+    Action, Answer, ConditionKind, Effect, Next, Node, NodeChange, Plan, Quantity, Resources, Taint, Truth, names,
 };
 
-use super::{Ending, Situation, give_up, is_giving_up, later, words};
+use super::{Ending, Situation, give_up, is_giving_up, joined, later, words};
 
 use ConditionKind::{Initialized, Registered};
 
@@ -29,15 +28,18 @@ struct Missing {
 }
 
 pub fn plan(seen: &Situation) -> Vec<Action> {
-    match (missing(seen), node(seen)) {
-        (None, Some(node)) if node.labels.get(names::INITIALIZED).is_none_or(|value| value != "true") => {
-            let mut change = NodeChange::new(node.name.clone(), node.version.clone());
-            change.labels.insert(names::INITIALIZED.to_owned(), Some("true".to_owned()));
-            vec![Action::ChangeNode(change)]
-        }
-        (Some(_), _) if is_overdue(seen) => vec![Action::DeleteClaim],
-        _ => Vec::new(),
+    let missing = missing(seen);
+    // Nothing behind it: a cloud must not be asked for the machine of a claim that goes.
+    if missing.is_some() && is_overdue(seen) {
+        return vec![Action::DeleteClaim];
     }
+    let unmarked = |node: &&Node| node.labels.get(names::INITIALIZED).is_none_or(|value| value != "true");
+    let mark = node(seen).filter(unmarked).filter(|_| missing.is_none()).map(|node| {
+        let mut change = NodeChange::new(node.name.clone(), node.version.clone());
+        change.labels.insert(names::INITIALIZED.to_owned(), Some("true".to_owned()));
+        Action::ChangeNode(change)
+    });
+    mark.into_iter().chain(joined::plan(seen)).collect()
 }
 
 fn is_overdue(seen: &Situation) -> bool {
@@ -70,9 +72,11 @@ fn missing(seen: &Situation) -> Option<Missing> {
         return Some(Missing { reason: "KnownEphemeralTaintsExist", message });
     }
     let expected = expected(seen);
-    let absent = expected.iter().find(|(name, amount)| !is_allocatable(node, name, **amount))?;
-    let has = node.allocatable.get(absent.0).copied().unwrap_or_default();
-    let message = format!("node {} offers {has} {} of {}", node.name, absent.0, absent.1);
+    let (absent, amount) = expected.iter().find(|(name, amount)| !is_allocatable(node, name, **amount))?;
+    let message = match node.allocatable.get(absent) {
+        Some(has) if *has > Quantity::default() => format!("node {} offers {has} of {amount} {absent} yet", node.name),
+        _ => format!("node {} offers no {absent} yet", node.name),
+    };
     Some(Missing { reason: "ResourceNotRegistered", message })
 }
 
@@ -101,13 +105,14 @@ fn is_accelerator(resource: &str) -> bool {
     resource.contains('/') && !resource.starts_with("hugepages") && !resource.contains("attachable-volumes")
 }
 
-/// A GPU that is cut into slices shows slices of the same maker instead of itself.
+/// A GPU that is cut into slices shows slices of the same maker instead of itself. A slice that was asked for by name is
+/// not another slice.
 fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
     let has = |name: &str| node.allocatable.get(name).copied().unwrap_or_default();
     if has(resource) >= amount {
         return true;
     }
-    let Some((maker, _)) = resource.split_once('/') else { return false };
+    let Some((maker, "gpu")) = resource.split_once('/') else { return false };
     let slices = |name: &str| {
         name.split_once('/')
             .is_some_and(|(other, kind)| other == maker && (kind.starts_with("mig-") || kind.ends_with(".shared")))
@@ -115,10 +120,11 @@ fn is_allocatable(node: &Node, resource: &str, amount: Quantity) -> bool {
     node.allocatable.iter().any(|(name, amount)| slices(name) && amount.thousandths() > 0)
 }
 
-pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> Next {
+/// `untold`: what is to be done about the join secret, if anything.
+pub fn conclude(ending: &mut Ending, plan: &Plan, untold: Option<Next>) -> Next {
     let seen = ending.seen;
     let missing = missing(seen);
-    if is_giving_up(plan) || plan.actions.contains(&Action::DeleteClaim) {
+    if is_giving_up(plan) {
         let patience = seen.policy.initialization.unwrap_or_default();
         let what = missing.map(|missing| missing.message).unwrap_or_default();
         let message = format!("the node was not usable within {}: {what}", words::time(patience));
@@ -128,13 +134,6 @@ pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> N
         ending.set(Initialized, Truth::Unknown, reason, &message);
         return later(&message, LOOK_AGAIN);
     }
-    let failed = plan.actions.iter().zip(results).find_map(|(action, result)| match (action, result) {
-        (Action::ChangeNode(_), ActionResult::Failed(failure)) => Some(failure),
-        _ => None,
-    });
-    if let Some(failure) = failed {
-        return later(&failure.message, LOOK_AGAIN);
-    }
     let Some(node) = node(seen) else { return later("the node is not there", LOOK_AGAIN) };
     let status = &mut ending.conclusion.status;
     (status.capacity, status.allocatable) = (node.capacity.clone(), node.allocatable.clone());
@@ -142,11 +141,5 @@ pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> N
     let waited = seen.now.duration_since(seen.claim.created_at);
     let text = format!("node {} is usable, {} after it was asked for", node.name, words::time(waited));
     ending.note(false, "Ready", text.clone());
-    if seen.tell_joined
-        && seen.claim.record().is_some_and(|record| !record.told_joined)
-        && ending.conclusion.claim.record.is_none()
-    {
-        return later("the join secret has still to be removed", LOOK_AGAIN);
-    }
-    Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) })
+    untold.unwrap_or_else(|| Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) }))
 }

@@ -9,8 +9,7 @@ use super::{ClassSeen, Ending, Situation, later, request};
 const JOINED: &str = "joined";
 
 pub fn plan(seen: &Situation) -> Vec<Action> {
-    let record = seen.claim.record().filter(|record| seen.tell_joined && !record.told_joined);
-    match (record, &seen.class) {
+    match (untold(seen), &seen.class) {
         (Some(record), ClassSeen::Known(class)) => {
             let mut request = request::request(&seen.claim, record, class);
             request.class.insert(JOINED.to_owned(), "true".to_owned());
@@ -20,16 +19,18 @@ pub fn plan(seen: &Situation) -> Vec<Action> {
     }
 }
 
+fn untold(seen: &Situation) -> Option<&LaunchRecord> {
+    seen.claim.record().filter(|record| seen.tell_joined && !record.told_joined)
+}
+
 /// `Some` if it has still to be done. A node that works does not wait for it.
 pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> Option<Next> {
-    let told = plan.actions.iter().zip(results).find(|(action, _)| matches!(action, Action::Ensure { .. }))?;
-    match told.1 {
-        ActionResult::Ensured(_) => {
-            let record = ending.seen.claim.record()?;
-            let record = LaunchRecord { told_joined: true, ..record.clone() };
-            ending.conclusion.claim.record = Some(Box::new(record));
-            None
-        }
-        _ => Some(later("the join secret has still to be removed", Duration::from_secs(30))),
+    let record = untold(ending.seen)?;
+    let mut done = plan.actions.iter().zip(results);
+    if !done.any(|pair| matches!(pair, (Action::Ensure { .. }, ActionResult::Ensured(_)))) {
+        return Some(later("the join secret has still to be removed", Duration::from_secs(30)));
     }
+    let record = LaunchRecord { told_joined: true, ..record.clone() };
+    ending.conclusion.claim.record = Some(Box::new(record));
+    None
 }

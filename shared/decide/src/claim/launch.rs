@@ -130,7 +130,9 @@ fn is_overdue(seen: &Situation) -> bool {
     }
     let Some(launched) = seen.claim.condition(Launched).filter(|_| seen.claim.has_owner) else { return false };
     let asked_to_wait = ["Throttled", "Busy", "Unavailable"].contains(&launched.reason.as_str());
-    !asked_to_wait && seen.now > after(launched.since, seen.policy.launch)
+    // An order may fail late; then the next offering has its own time.
+    let begin = tried(seen).last().map_or(launched.since, |last| last.at.max(launched.since));
+    !asked_to_wait && seen.now > after(begin, seen.policy.launch)
 }
 
 fn after(begin: Timestamp, patience: Option<SignedDuration>) -> Timestamp {
@@ -270,7 +272,9 @@ fn failed(ending: &mut Ending, record: LaunchRecord, failure: &Failure) -> Next 
     ending.set(Launched, Truth::Unknown, failure.reason, &failure.message);
     ending.conclusion.unavailable = ladder::memory_of(failure, &record.offering, now);
     let attempt = Attempt { offering: record.offering.id.clone(), reason: failure.reason.to_owned(), at: now };
+    // Each offering once: a claim may wait for stock for weeks, and an annotation has its limits.
     let mut tried = record.tried.clone();
+    tried.retain(|before| before.offering != attempt.offering);
     tried.push(attempt);
     ending.conclusion.claim.record = Some(Box::new(LaunchRecord { tried, progress: None, ..record }));
     Next::AtOnce
@@ -283,7 +287,7 @@ fn patience(now: Timestamp, begun_at: Timestamp) -> Duration {
     waited.clamp(SignedDuration::ZERO, MOST_PATIENCE).unsigned_abs()
 }
 
-fn wait_after(failure: &Failure) -> Duration {
+pub fn wait_after(failure: &Failure) -> Duration {
     match failure.retry {
         Retry::SameAfter(rest) => rest.max(Duration::from_secs(1)),
         Retry::ReadBack => UNTIL_READ_BACK,

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 use model::{
-    Action, ActionResult, ConditionKind, Effect, FinalizerChange, LaunchRecord, Next, Node, NodeChange, OwnerChange,
-    Plan, Taint, Truth, names,
+    Action, ConditionKind, Effect, FinalizerChange, LaunchRecord, Next, Node, NodeChange, OwnerChange, Plan, Taint,
+    Truth, names,
 };
 
 use super::{Ending, Situation, give_up, is_giving_up, later, words};
@@ -79,7 +79,12 @@ fn taints(seen: &Situation, node: &Node) -> Vec<Taint> {
     if node.labels.get(names::DO_NOT_SYNC_TAINTS).is_some_and(|value| value == "true") {
         return taints;
     }
-    for taint in seen.claim.taints.iter().chain(&seen.claim.startup_taints) {
+    // Whoever waits for a startup taint removes it once: what was written before is not put back.
+    let key = &seen.claim.key;
+    let written = node.labels.get(names::REGISTERED).is_some_and(|value| value == "true")
+        && node.labels.get(names::CLAIM_UID).is_some_and(|uid| *uid == key.claim.to_string());
+    let startup = seen.claim.startup_taints.iter().filter(|_| !written);
+    for taint in seen.claim.taints.iter().chain(startup) {
         if !taints.iter().any(|present| present.is_same(taint)) {
             taints.push(taint.clone());
         }
@@ -87,15 +92,12 @@ fn taints(seen: &Situation, node: &Node) -> Vec<Taint> {
     taints
 }
 
-pub fn conclude(ending: &mut Ending, plan: &Plan, results: &[ActionResult]) -> Next {
+pub fn conclude(ending: &mut Ending, plan: &Plan) -> Next {
     let seen = ending.seen;
     if is_giving_up(plan) {
         let patience = seen.policy.registration.unwrap_or_default();
         let message = format!("the machine runs, but its node did not join within {}", words::time(patience));
         return give_up(ending, "RegistrationTimeout", message);
-    }
-    if let Some(ActionResult::Failed(failure)) = results.first() {
-        return later(&failure.message, LOOK_AGAIN);
     }
     match seen.nodes.as_slice() {
         [] => {

@@ -3,6 +3,8 @@
 use model::{Claim, InstanceRequest, LaunchRecord, Operator, Requirement, names, stock::QUOTA_FAMILY};
 use std::collections::BTreeMap;
 
+use crate::requirement::normalised;
+
 /// Only the machine itself may say its host name, and our own marks are nobody's business on a node.
 const NOT_COPIED: [&str; 2] = [names::HOSTNAME, QUOTA_FAMILY];
 
@@ -26,14 +28,15 @@ pub fn request(claim: &Claim, record: &LaunchRecord, class: &BTreeMap<String, St
 /// What a launched claim is labelled with: its offering's labels, then what its requirements fix, and its own last.
 pub fn labels(claim: &Claim, record: &LaunchRecord, requirements: &[Requirement]) -> BTreeMap<String, String> {
     let mut labels = record.offering.labels.clone();
-    labels.retain(|key, _| !NOT_COPIED.contains(&key.as_str()));
     for requirement in requirements {
+        // An older name of a label that the offering has is no second label.
+        let key = normalised(&requirement.key);
         if let (Operator::In, Some(value)) = (requirement.operator, requirement.values.first())
-            && !labels.contains_key(&requirement.key)
+            && !labels.contains_key(key)
         {
-            labels.insert(requirement.key.clone(), value.clone());
+            labels.insert(key.to_owned(), value.clone());
         }
     }
-    labels.retain(|key, _| !claim.labels.contains_key(key));
+    labels.retain(|key, _| !NOT_COPIED.contains(&key.as_str()) && !claim.labels.contains_key(key));
     labels
 }

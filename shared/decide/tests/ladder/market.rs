@@ -123,7 +123,7 @@ pub fn euros(millionths_per_hour: u64) -> Price {
     Price { currency: "EUR".into(), ..dollars(millionths_per_hour) }
 }
 
-fn resources(amounts: &[(&str, &str)]) -> Resources {
+pub fn resources(amounts: &[(&str, &str)]) -> Resources {
     amounts.iter().map(|(name, amount)| ((*name).to_owned(), amount.parse::<Quantity>().unwrap())).collect()
 }
 
