@@ -1,6 +1,6 @@
 //! Claims as others make them, and claims that cannot be served: what becomes of each.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use faults::{Kind, Theatre, condition};
 use serde_json::{Value, json};
@@ -114,7 +114,10 @@ async fn the_claim_of_the_scaleway_readme_becomes_what_its_author_wanted() {
 #[tokio::test(start_paused = true)]
 async fn without_stock_the_next_offering_is_taken_in_the_same_claim_and_the_story_is_told() {
     let mut theatre = Theatre::with(|options| {
-        options.arm.faults.push(Fault::new(Effect::Refuse { why: Shortage::AllocationFailed, when: When::InOperation }).on_size("Standard_NC4as_T4_v3"));
+        options.arm.faults.push(
+            Fault::new(Effect::Refuse { why: Shortage::AllocationFailed, when: When::InOperation })
+                .on_size("Standard_NC4as_T4_v3"),
+        );
     })
     .await;
     theatre.play(theatre.messenger());

@@ -5,7 +5,7 @@ use cluster::{
     crd::{AKSNodeClassSpec, PowerNodeClassSpec, ScalewayNodeClassSpec, SecretKeyReference, Secrets},
 };
 use decide::claim::ClassSeen;
-use model::{Claim, ObjectName};
+use model::{Claim, ObjectName, names};
 use provider::ProviderError;
 use provider_power::{HostRule, MachineConfig, UrlPolicy};
 use serde::de::DeserializeOwned;
@@ -63,15 +63,16 @@ impl Classes {
     }
 }
 
-/// gpu-provisioner never reads a class, so for its claims one need not exist.
+/// gpu-provisioner never reads a class: for its claims one need not exist, and says nothing if it does.
 async fn aks(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
-    if claim.class.kind != "AKSNodeClass" {
+    let is_kaito =
+        [names::KAITO_WORKSPACE, names::KAITO_RAGENGINE].iter().any(|label| claim.labels.contains_key(*label));
+    if claim.class.kind != "AKSNodeClass" || is_kaito {
         return Ok(ClassSeen::Known(Fields::new()));
     }
-    let is_kaito = claim.labels.keys().any(|label| label.starts_with("kaito.sh/"));
     let Some(object) = cluster.class_object(&claim.class, AKS).await? else {
-        if is_kaito || claim.class.name.as_str() == NEED_NOT_EXIST {
-            return Ok(ClassSeen::Known(Fields::new()));
+        if claim.class.name.as_str() == NEED_NOT_EXIST {
+            return Ok(ClassSeen::Known(default_disk(claim).into_iter().collect()));
         }
         let why = format!("AKSNodeClass {} is not there; make it, or name another in a new claim", claim.class.name);
         return Ok(ClassSeen::NotReady { reason: "NodeClassNotFound", why });
@@ -85,6 +86,12 @@ async fn aks(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError
         Ok(fields) => ClassSeen::Known(fields),
         Err(error) => ClassSeen::NotReady { reason: "NodeClassNotReady", why: error.to_string() },
     })
+}
+
+/// What AKSNodeClass has where nothing is said. A claim that asks for a disk of its own gets that.
+fn default_disk(claim: &Claim) -> Option<(String, String)> {
+    let asks = ["storage", "ephemeral-storage"].iter().any(|resource| claim.requests.contains_key(*resource));
+    (!asks).then(|| ("osDiskSizeGB".to_owned(), "128".to_owned()))
 }
 
 /// A rack's machines are read by the provider; here it only matters whose they are.
