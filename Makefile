@@ -24,11 +24,16 @@ run: ## Three NodeClaims become nodes and go again, on a simulated cluster with 
 	@target/debug/pilotlight demo
 
 .PHONY: test
-test: test-fast verify deny platforms power-peers scaleway-peer ## Everything that is checked: lint, tests, generated files, licences, platforms, peers
+test: test-fast lives verify deny platforms power-peers scaleway-peer ## Everything that is checked: lint, tests, generated files, licences, platforms, peers
 
 .PHONY: test-fast
 test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 	cargo test --quiet --workspace
+
+.PHONY: lives
+lives: ## What takes minutes: a hundred claims at once, every fault at every effect, every provider's contract
+	cargo test --quiet --package faults -- --ignored --nocapture --test-threads=1
+	cargo test --quiet --package provider-aks --package provider-power --package provider-scaleway --test contract -- --ignored
 
 .PHONY: lint
 lint: ## Format, clippy, and the shape of the repository (tests/tidy)

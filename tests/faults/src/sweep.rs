@@ -2,7 +2,6 @@
 
 use jiff::SignedDuration;
 use std::{
-    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Mutex,
     sync::atomic::{AtomicUsize, Ordering},
@@ -38,6 +37,7 @@ pub fn mishaps() -> Vec<(&'static str, Mishap)> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Effect {
     pub to: String,
+    pub user: String,
     pub method: String,
     pub path: String,
     pub nth: u64,
@@ -45,22 +45,24 @@ pub struct Effect {
 
 /// The requests of our functions that change something, in a life without faults.
 pub fn effects(kind: Kind) -> Vec<Effect> {
-    let mut counts: BTreeMap<(String, String, String), u64> = BTreeMap::new();
     let exchanges = live(kind, None);
-    let ours = exchanges.iter().filter(|one| one.method != "GET" && one.user != "admin" && one.user != "person");
-    ours.map(|one| {
-        let to = one.to.as_str().to_owned();
-        let nth = counts.entry((to.clone(), one.method.clone(), one.path.clone())).or_default();
-        *nth += 1;
-        Effect { to, method: one.method.clone(), path: one.path.clone(), nth: *nth }
-    })
-    .collect()
+    let ours = |one: &&Exchange| one.method != "GET" && one.user != "admin" && one.user != "person";
+    let effects = exchanges.iter().filter(ours).enumerate().map(|(index, one)| {
+        let like_it = |other: &&Exchange| {
+            other.to == one.to && other.user == one.user && other.method == one.method && other.path.contains(&one.path)
+        };
+        let nth = exchanges.iter().filter(ours).take(index + 1).filter(like_it).count();
+        let (to, user) = (one.to.as_str().to_owned(), one.user.clone());
+        Effect { to, user, method: one.method.clone(), path: one.path.clone(), nth: nth as u64 }
+    });
+    effects.collect()
 }
 
 impl Effect {
     pub fn with(&self, then: Mishap) -> Fault {
         let on = Matching {
             to: Some(self.to.clone()),
+            user: Some(self.user.clone()),
             method: Some(self.method.clone()),
             path: Some(self.path.clone()),
             nth: Some(self.nth),
@@ -75,6 +77,7 @@ pub fn live(kind: Kind, fault: Option<Fault>) -> Vec<Exchange> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime starts").block_on(async {
         let mut theatre = Theatre::open().await;
+        let is_faulty = fault.is_some();
         if let Some(fault) = fault {
             theatre.world.faults.add(fault);
         }
@@ -87,7 +90,9 @@ pub fn live(kind: Kind, fault: Option<Fault>) -> Vec<Exchange> {
         theatre.world.check(SignedDuration::ZERO).expect("the invariants hold");
         assert!(theatre.world.power.snapshot().iter().all(|machine| !machine.on), "every machine is off");
         assert!(theatre.world.instances().iter().all(|instance| instance.until.is_some()), "nothing is left");
-        theatre.world.history.exchanges()
+        let exchanges = theatre.world.history.exchanges();
+        assert_eq!(is_faulty, exchanges.iter().any(|exchange| exchange.fault.is_some()), "the fault was met");
+        exchanges
     })
 }
 

@@ -66,16 +66,19 @@ fn made(theatre: &Theatre, kind: Kind) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "a minute long: make lives"]
 async fn a_hundred_agent_pools_are_made_once_each_and_none_is_left() {
     come_and_go(Kind::Aks).await;
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "a minute long: make lives"]
 async fn a_hundred_scaleway_servers_are_made_once_each_and_none_is_left() {
     come_and_go(Kind::Scaleway).await;
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "a minute long: make lives"]
 async fn a_hundred_machines_are_switched_on_once_each_and_none_stays_on() {
     come_and_go(Kind::Power).await;
 }
