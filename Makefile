@@ -32,8 +32,7 @@ test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 
 .PHONY: lives
 lives: ## What takes minutes: a hundred claims at once, every fault at every effect, every provider's contract
-	cargo test --quiet --package faults -- --ignored --nocapture --test-threads=1
-	cargo test --quiet --package provider-aks --package provider-power --package provider-scaleway --test contract -- --ignored
+	cargo test --quiet --workspace --test contract --test hundred --test sweep -- --ignored --nocapture
 
 .PHONY: lint
 lint: ## Format, clippy, and the shape of the repository (tests/tidy)
@@ -50,7 +49,7 @@ platforms: lambda $(PLATFORMS)/setup.sh ## The same events on Lambda, Azure Func
 .PHONY: power-peers
 power-peers: ## Our power provider against a Redfish service and a MAAS webhook server that others wrote
 	sh tests/peers/power/setup.sh
-	POWER_PEERS=$(CURDIR)/target/power-peers/bin cargo test --quiet --package provider-power --test peers -- --ignored
+	POWER_PEERS=$(CURDIR)/target/power-peers/bin cargo test --quiet --workspace --test peers -- --ignored
 
 .PHONY: scaleway-peer
 scaleway-peer: ## What the Scaleway provider sends against the OpenAPI document that SCALEWAY_OPENAPI names

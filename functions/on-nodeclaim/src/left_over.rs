@@ -18,6 +18,10 @@ pub async fn remove(parts: &Parts, event: &NodeClaimChanged) -> Answer {
             return Answer::nothing(format!("the UID of the event is not that of NodeClaim {}", key.name));
         }
         Ok(_) => {}
+        // Then nobody knows which claims there are, and what has none must not be guessed.
+        Err(error) if error.is_not_found() => {
+            return Answer::nothing(gone(", and this cluster serves no NodeClaims"));
+        }
         Err(error) => return Answer::failed(error.to_string()),
     }
     let Some(provider) = provider_of_class(&event.claim.class) else { return Answer::nothing(gone("")) };

@@ -9,16 +9,19 @@ use spec::{
 #[test]
 fn each_sample_gets_its_answer() {
     let cases = [
-        ("new", Nothing("NodeClaim gpu-x7k2p is gone, and nothing of it is left")),
-        ("launched", Nothing("NodeClaim gpu-x7k2p is gone, and nothing of it is left")),
-        ("made-by-kaito", Nothing("NodeClaim ws0f3a9c2b1 is gone, and nothing of it is left")),
-        ("gpu-provisioner-workspace", Nothing("NodeClaim ws5d1e7a03c is gone, and nothing of it is left")),
-        ("gpu-provisioner-ragengine", Nothing("NodeClaim ws8b40f6e21 is gone, and nothing of it is left")),
-        ("kaito-node-class-only", Nothing("NodeClaim ws2c9d04a7f is gone, and nothing of it is left")),
-        ("azure-linux", Nothing("NodeClaim wsf17b3c95e is gone, and nothing of it is left")),
-        ("karpenter-several-types-zones-spot", Nothing("NodeClaim gpu-m4q8z is gone, and nothing of it is left")),
-        ("scaleway-readme", Nothing("NodeClaim gpu-node-l4 is gone, and nothing of it is left")),
-        ("power-with-snapshot", Nothing("NodeClaim rack-node-3 is gone, and nothing of it is left")),
+        ("new", Nothing("NodeClaim gpu-x7k2p is gone, and this cluster serves no NodeClaims")),
+        ("launched", Nothing("NodeClaim gpu-x7k2p is gone, and this cluster serves no NodeClaims")),
+        ("made-by-kaito", Nothing("NodeClaim ws0f3a9c2b1 is gone, and this cluster serves no NodeClaims")),
+        ("gpu-provisioner-workspace", Nothing("NodeClaim ws5d1e7a03c is gone, and this cluster serves no NodeClaims")),
+        ("gpu-provisioner-ragengine", Nothing("NodeClaim ws8b40f6e21 is gone, and this cluster serves no NodeClaims")),
+        ("kaito-node-class-only", Nothing("NodeClaim ws2c9d04a7f is gone, and this cluster serves no NodeClaims")),
+        ("azure-linux", Nothing("NodeClaim wsf17b3c95e is gone, and this cluster serves no NodeClaims")),
+        (
+            "karpenter-several-types-zones-spot",
+            Nothing("NodeClaim gpu-m4q8z is gone, and this cluster serves no NodeClaims"),
+        ),
+        ("scaleway-readme", Nothing("NodeClaim gpu-node-l4 is gone, and this cluster serves no NodeClaims")),
+        ("power-with-snapshot", Nothing("NodeClaim rack-node-3 is gone, and this cluster serves no NodeClaims")),
         ("unknown-type", Nothing("events of type \"com.example.something.else\" are not known")),
         (
             "bad-operator",

@@ -357,6 +357,8 @@ fn a_span_says_who_what_for_whom_and_how_it_ended_and_no_text_of_the_cloud() {
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     tracing::subscriber::with_default(subscriber, || {
+        // Another test may have met this span first, when nobody listened, and that is remembered.
+        tracing::callsite::rebuild_interest_cache();
         blocking(async {
             let why = "token canary-secret is expired".into();
             let refused = ProviderError::Unauthorized { doing: "x".into(), why };

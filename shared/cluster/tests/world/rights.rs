@@ -37,6 +37,12 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     let class = ClassRef { group: "kaito.sh".into(), kind: "KaitoNodeClass".into(), name: object("default") };
     let served = ClassServed { version: "v1alpha1", plural: "kaitonodeclasses" };
     cluster.class_object(&class, served).await.unwrap();
+    cluster.class_objects("kaito.sh", "KaitoNodeClass", served).await.unwrap();
+    cluster.take_machine("rack-1", &key.claim).await.unwrap();
+    cluster.note_machine("rack-1", &key.claim, "on its way").await.unwrap();
+    assert_eq!(cluster.machines_held().await.unwrap()["rack-1"].claim, key.claim);
+    cluster.release_machine("rack-1", &key.claim, now).await.unwrap();
+    cluster.node_power("n").await.unwrap();
     for (provider, until) in [("aks", now), ("scaleway", now)] {
         let scope = Scope::Provider { provider: provider.into() };
         cluster.remember(&[Unavailable { scope, until, reason: "x".into() }], now).await.unwrap();
@@ -75,6 +81,8 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     };
     let mut told: BTreeSet<Line> =
         rights::ALL.iter().map(|right| line(right.verb, right.group, right.resource, right.place)).collect();
-    told.insert(line("get", "kaito.sh", "kaitonodeclasses", rights::Place::Cluster));
+    for verb in ["get", "list"] {
+        told.insert(line(verb, "kaito.sh", "kaitonodeclasses", rights::Place::Cluster));
+    }
     assert_eq!(used, told);
 }

@@ -266,7 +266,9 @@ fn failed(ending: &mut Ending, record: LaunchRecord, failure: &Failure) -> Next 
     };
     if !next_offering {
         ending.warn(Launched, Truth::Unknown, failure.reason, &failure.message);
-        return later(&failure.message, wait_after(failure).max(patience(now, record.begun_at)));
+        let wait = wait_after(failure);
+        let in_a_queue = failure.reason == "Busy";
+        return later(&failure.message, if in_a_queue { wait.max(patience(now, record.begun_at)) } else { wait });
     }
     ending.note(true, failure.reason, format!("{}: {}", words::offering(&record.offering), failure.message));
     ending.set(Launched, Truth::Unknown, failure.reason, &failure.message);
