@@ -159,6 +159,12 @@ impl Addresses {
         add("SCW_DEFAULT_ORGANIZATION_ID", scaleway.organization.clone());
         add("SCW_DEFAULT_REGION", "fr-par".to_owned());
         add("SCW_DEFAULT_ZONE", "fr-par-2".to_owned());
+        // How a machine of this Scaleway joins this cluster, for claims whose class says nothing about it.
+        add("PILOTLIGHT_SCALEWAY_JOIN", "kubeadm".to_owned());
+        add("PILOTLIGHT_SCALEWAY_JOIN_ENDPOINT", self.kubernetes.to_string());
+        add("PILOTLIGHT_SCALEWAY_JOIN_TOKEN", "world1.0123456789abcdef".to_owned());
+        add("PILOTLIGHT_SCALEWAY_JOIN_CA_CERT_HASH", format!("sha256:{}", "0f".repeat(32)));
+        add("PILOTLIGHT_SCALEWAY_JOIN_KUBERNETES_VERSION", "1.36".to_owned());
         let webhooks = options.power.machines.iter().filter(|machine| machine.back_end == BackEnd::Webhook);
         for (index, machine) in webhooks.enumerate() {
             let prefix = format!("GPU_NODE_{}", index + 1);
