@@ -7,6 +7,7 @@ use core::time::Duration;
 use decide::termination;
 use host::{Function, PartsSource, parts::Parts};
 use model::{Answer, DeletionRequested, Next};
+use std::sync::Arc;
 
 use read::Read;
 
@@ -17,21 +18,13 @@ const NAME: &str = "on-delete";
 
 /// The function, as the host serves it.
 pub fn function(parts: PartsSource) -> Function {
-    Function::new(NAME, move |event| {
-        let parts = parts.clone();
-        async move {
-            match parts.get().await {
-                Ok(parts) => handle(&parts, event).await,
-                Err(answer) => answer,
-            }
-        }
-    })
+    Function::on_parts(NAME, parts, handle)
 }
 
 /// Takes it as far down as it goes without waiting.
-pub async fn handle(parts: &Parts, event: DeletionRequested) -> Answer {
+pub async fn handle(parts: Arc<Parts>, event: DeletionRequested) -> Answer {
     for _ in 0..MOST_STEPS {
-        let seen = match read::read(parts, &event).await {
+        let seen = match read::read(&parts, &event).await {
             Read::Seen(seen) => *seen,
             Read::NodeOf(pair) => {
                 let (node, claim) = *pair;

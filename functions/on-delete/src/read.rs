@@ -2,7 +2,7 @@
 
 use cluster::{ClaimAsRead, ClaimRead, ClusterError, NodeSearch};
 use decide::{
-    claim::{Whose, depends_on_karpenter, whose},
+    claim::Whose,
     termination::{InstanceSeen, Kept, Situation, needs_observation},
 };
 use host::parts::Parts;
@@ -110,9 +110,7 @@ async fn provider_of(parts: &Parts, claim: &Claim) -> Result<Result<String, Stri
     if !claim.finalizers.contains(names::FINALIZER) {
         return Ok(Err("our finalizer is not on it".to_owned()));
     }
-    let karpenter = depends_on_karpenter(claim, parts.also_manage);
-    let karpenter = karpenter && parts.cluster.karpenter_leads(parts.now()).await?;
-    Ok(match whose(claim, parts.also_manage, karpenter) {
+    Ok(match parts.whose(claim).await? {
         Whose::Ours(ours) => Ok(ours.provider.to_owned()),
         Whose::Others { reason } => Err(reason),
     })

@@ -7,6 +7,7 @@ use act::Reported;
 use core::time::Duration;
 use host::{Function, PartsSource, parts::Parts};
 use model::{Answer, Next, NodeClaimChanged};
+use std::sync::Arc;
 
 use read::Read;
 
@@ -17,24 +18,16 @@ const NAME: &str = "on-nodeclaim";
 
 /// The function, as the host serves it.
 pub fn function(parts: PartsSource) -> Function {
-    Function::new(NAME, move |event| {
-        let parts = parts.clone();
-        async move {
-            match parts.get().await {
-                Ok(parts) => handle(&parts, event).await,
-                Err(answer) => answer,
-            }
-        }
-    })
+    Function::on_parts(NAME, parts, handle)
 }
 
 /// Takes the claim as far as it goes without waiting.
-pub async fn handle(parts: &Parts, event: NodeClaimChanged) -> Answer {
+pub async fn handle(parts: Arc<Parts>, event: NodeClaimChanged) -> Answer {
     for _ in 0..MOST_STEPS {
-        let seen = match read::read(parts, &event).await {
+        let seen = match read::read(&parts, &event).await {
             Read::Seen(seen) => *seen,
             Read::Answered(answer) => return answer,
-            Read::Gone => return left_over::remove(parts, &event).await,
+            Read::Gone => return left_over::remove(&parts, &event).await,
         };
         let plan = decide::claim::plan(&seen.situation);
         let carried = act::carry_out(&parts.cluster, &parts.providers, &seen.claim, &plan).await;
@@ -42,7 +35,7 @@ pub async fn handle(parts: &Parts, event: NodeClaimChanged) -> Answer {
         match act::report(&parts.cluster, NAME, &seen.claim, carried.version, &conclusion, parts.now()).await {
             Reported::Next(Next::AtOnce) => {}
             Reported::Next(Next::Answer(answer)) => return answer,
-            Reported::ClaimGone => return left_over::remove(parts, &event).await,
+            Reported::ClaimGone => return left_over::remove(&parts, &event).await,
         }
     }
     Answer::Later { reason: format!("{} has more steps to take", event.subject), after: Duration::from_secs(1) }

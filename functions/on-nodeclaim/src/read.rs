@@ -1,7 +1,7 @@
 //! What on-nodeclaim must know: the claim as it is now, its class, its node, and what can be had.
 
 use cluster::{ClaimAsRead, ClaimRead, ClusterError, NodeSearch};
-use decide::claim::{OfferingsSeen, Policy, Situation, Whose, depends_on_karpenter, needs_offerings, whose};
+use decide::claim::{OfferingsSeen, Policy, Situation, Whose, needs_offerings};
 use host::parts::{Parts, requirements_for};
 use model::{Answer, Claim, ConditionKind, Node, NodeClaimChanged, ObjectName, StockMemory, names};
 use std::collections::BTreeMap;
@@ -38,9 +38,7 @@ async fn look(parts: &Parts, event: &NodeClaimChanged) -> Result<Read, ClusterEr
         }
     };
     let claim = as_read.claim.clone();
-    let karpenter = depends_on_karpenter(&claim, parts.also_manage);
-    let karpenter = karpenter && parts.cluster.karpenter_leads(parts.now()).await?;
-    let ours = match whose(&claim, parts.also_manage, karpenter) {
+    let ours = match parts.whose(&claim).await? {
         Whose::Ours(ours) => ours,
         Whose::Others { reason } => {
             let reason = format!("NodeClaim {} is left alone: {reason}", object.name);
@@ -53,7 +51,7 @@ async fn look(parts: &Parts, event: &NodeClaimChanged) -> Result<Read, ClusterEr
         tracing::warn!(claim = %object.name, "{problem}");
     }
     let (offerings, stock) = choice(parts, &claim, ours.provider).await?;
-    let class = parts.classes.of(&parts.cluster, &claim, ours.provider).await?;
+    let class = parts.classes.of(&parts.cluster, &claim, ours).await?;
     let nodes = nodes(parts, &claim).await?;
     let situation = Situation {
         requirements: requirements_for(ours.provider, &claim, &class),

@@ -4,6 +4,8 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use model::{Answer, Event, EventKind, OneEvent};
 use std::{fmt, future::Future, sync::Arc};
 
+use crate::parts::{Parts, PartsSource};
+
 type Handler = Arc<dyn Fn(Event) -> BoxFuture<'static, Option<Answer>> + Send + Sync>;
 
 /// Keeps nothing between calls; cheap to clone.
@@ -27,6 +29,24 @@ impl Function {
             None => async { None }.boxed(),
         });
         Function { name, kind: Own::KIND, handler }
+    }
+
+    /// The same for a function that works on a cluster and its clouds. Where those cannot be reached, its event has failed.
+    pub fn on_parts<Own, Handle, Answering>(name: &'static str, parts: PartsSource, handle: Handle) -> Self
+    where
+        Own: OneEvent + Send + 'static,
+        Handle: Fn(Arc<Parts>, Own) -> Answering + Copy + Send + Sync + 'static,
+        Answering: Future<Output = Answer> + Send + 'static,
+    {
+        Function::new(name, move |event| {
+            let parts = parts.clone();
+            async move {
+                match parts.get().await {
+                    Ok(parts) => handle(parts, event).await,
+                    Err(answer) => answer,
+                }
+            }
+        })
     }
 
     pub fn name(&self) -> &'static str {

@@ -9,10 +9,10 @@ mod requirements;
 mod settings;
 
 use act::Providers;
-use cluster::Cluster;
-use decide::claim::AlsoManage;
+use cluster::{Cluster, ClusterError};
+use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::Answer;
+use model::{Answer, Claim};
 use provider::dressed;
 use std::{ffi::OsStr, sync::Arc};
 use tokio::sync::OnceCell;
@@ -37,6 +37,13 @@ pub struct Parts {
 impl Parts {
     pub fn now(&self) -> Timestamp {
         (self.clock)()
+    }
+
+    /// Whose claim it is. Whether a Karpenter runs is looked up only where that makes a difference.
+    pub async fn whose(&self, claim: &Claim) -> Result<Whose, ClusterError> {
+        let asked = depends_on_karpenter(claim, self.also_manage);
+        let karpenter_runs = asked && self.cluster.karpenter_leads(self.now()).await?;
+        Ok(whose(claim, self.also_manage, karpenter_runs))
     }
 
     /// From settings, over the network.

@@ -38,16 +38,6 @@ impl Scaleway {
         Scaleway { api: Api::new(settings, transport), zones, now }
     }
 
-    /// Looks after these zones too: for those that began to sell GPUs later.
-    pub fn also_in(mut self, zones: impl IntoIterator<Item = String>) -> Self {
-        for zone in zones {
-            if !self.zones.contains(&zone) {
-                self.zones.push(zone);
-            }
-        }
-        self
-    }
-
     /// Takes the join secret out of the user data. To be called once the node has joined; `ensure` does the same when
     /// the class says `joined: true`. No server, or nothing in it: already so.
     pub async fn forget_join_secret(&self, key: &InstanceKey) -> Result<(), ProviderError> {

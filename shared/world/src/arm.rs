@@ -120,10 +120,6 @@ impl Arm {
         self.change(|options| options.faults.push(fault));
     }
 
-    pub fn clear_faults(&self) {
-        self.change(|options| options.faults.clear());
-    }
-
     /// Azure takes back the spot machine behind a node. Says whether there was one.
     pub fn evict(&self, node: &str) -> bool {
         let found = self.core.lock().pools.values().find_map(|pool| {

@@ -15,7 +15,6 @@
 //! | `pilotlight.dev/aks-enable-node-public-ip` | `enableNodePublicIP` | `true` |
 
 use super::aks_node_class::AKSNodeClassSpec;
-use super::secrets::SecretKeyReference;
 use std::collections::BTreeMap;
 
 const PREFIX: &str = "pilotlight.dev/aks-";
@@ -38,11 +37,6 @@ const ANNOTATIONS: [(&str, &str); 8] = [
 pub struct UnknownAnnotation(pub String);
 
 impl AKSNodeClassSpec {
-    /// None: an AKSNodeClass holds no secret.
-    pub fn needed_secrets(&self) -> Vec<SecretKeyReference> {
-        Vec::new()
-    }
-
     /// `annotations` are those of the AKSNodeClass; others than ours are left alone.
     pub fn to_class(
         &self,

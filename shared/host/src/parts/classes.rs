@@ -4,8 +4,8 @@ use cluster::{
     ClassServed, Cluster, ClusterError,
     crd::{AKSNodeClassSpec, PowerNodeClassSpec, ScalewayNodeClassSpec, SecretKeyReference, Secrets},
 };
-use decide::claim::ClassSeen;
-use model::{Claim, ObjectName, names};
+use decide::claim::{ClassSeen, Ours};
+use model::{Claim, ObjectName};
 use provider::ProviderError;
 use provider_power::{HostRule, MachineConfig, UrlPolicy};
 use serde::de::DeserializeOwned;
@@ -30,8 +30,10 @@ pub struct Classes {
 }
 
 impl Classes {
-    pub async fn of(&self, cluster: &Cluster, claim: &Claim, provider: &str) -> Result<ClassSeen, ClusterError> {
-        match provider {
+    pub async fn of(&self, cluster: &Cluster, claim: &Claim, ours: Ours) -> Result<ClassSeen, ClusterError> {
+        match ours.provider {
+            // gpu-provisioner never reads a class: for its claims one need not exist, and says nothing if it does.
+            provider_aks::PROVIDER if ours.like_gpu_provisioner => Ok(ClassSeen::Known(Fields::new())),
             provider_aks::PROVIDER => aks(cluster, claim).await,
             provider_scaleway::PROVIDER => self.scaleway(cluster, claim).await,
             _ => power(cluster, claim).await,
@@ -63,13 +65,7 @@ impl Classes {
     }
 }
 
-/// gpu-provisioner never reads a class: for its claims one need not exist, and says nothing if it does.
 async fn aks(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
-    let is_kaito =
-        [names::KAITO_WORKSPACE, names::KAITO_RAGENGINE].iter().any(|label| claim.labels.contains_key(*label));
-    if claim.class.kind != "AKSNodeClass" || is_kaito {
-        return Ok(ClassSeen::Known(Fields::new()));
-    }
     let Some(object) = cluster.class_object(&claim.class, AKS).await? else {
         if claim.class.name.as_str() == NEED_NOT_EXIST {
             return Ok(ClassSeen::Known(default_disk(claim).into_iter().collect()));

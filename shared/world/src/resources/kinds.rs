@@ -100,11 +100,6 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// `pods` or `deployments.apps`: how messages and audit name it.
-    pub fn qualified_plural(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
-    }
-
     pub fn subresource(&self, name: &str) -> Option<Subresource> {
         self.subresources.iter().copied().find(|one| one.name() == name)
     }

@@ -88,11 +88,6 @@ impl Quantity {
         self.nano.div_euclid(NANO) + i128::from(self.nano.rem_euclid(NANO) != 0)
     }
 
-    pub fn milli_value(&self) -> i128 {
-        let part = NANO / 1000;
-        self.nano.div_euclid(part) + i128::from(self.nano.rem_euclid(part) != 0)
-    }
-
     pub fn is_whole(&self) -> bool {
         self.nano % NANO == 0
     }
