@@ -85,6 +85,10 @@ impl Layout {
         self.folder.join("audit.log")
     }
 
+    pub fn kwok_stages(&self) -> PathBuf {
+        self.folder.join("kwok-stages.yaml")
+    }
+
     pub fn audit_policy(&self) -> PathBuf {
         self.folder.join("audit-policy.yaml")
     }
@@ -155,6 +159,7 @@ fn kwok(layout: &Layout) -> Vec<String> {
     let (annotation, value) = KWOK_NODE;
     vec![
         format!("--kubeconfig={}", layout.secrets.kubeconfig(secrets::KWOK).display()),
+        format!("--config={}", layout.kwok_stages().display()),
         "--manage-all-nodes=false".to_owned(),
         format!("--manage-nodes-with-annotation-selector={annotation}={value}"),
         "--node-lease-duration-seconds=40".to_owned(),

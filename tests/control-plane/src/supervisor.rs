@@ -90,6 +90,7 @@ impl Supervisor {
         let layout = Layout { folder: folder.path().to_owned(), addresses, secrets };
         layout.secrets.write_kubeconfigs(&layout.server())?;
         fs::write(layout.audit_policy(), AUDIT_POLICY)?;
+        fs::write(layout.kwok_stages(), include_str!("kwok-stages.yaml"))?;
         let authority = reqwest::Certificate::from_pem(layout.secrets.authority_pem().as_bytes())?;
         let probe = reqwest::Client::builder().tls_certs_only([authority]).no_proxy().build()?;
         let mut supervisor = Supervisor { layout, programs, running: BTreeMap::new(), probe, folder: Some(folder) };
