@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use world::arm::{Effect, Fault, Shortage, Target, When};
 
 use crate::{
-    account::NAMESPACE,
+    account::{self, NAMESPACE},
     lives::{self, Life},
     site::Site,
     stagehand::claim_path,
@@ -173,12 +173,6 @@ async fn a_claim_that_nobody_has(site: &Site) {
 
 /// A claim owns its Node and holds it back. Who may not update the finalizers of claims may not write that.
 pub async fn without_what_admission_asks_for(site: &Site) {
-    let account = "without-finalizers";
-    let manifest = crate::account::manifest("on-nodeclaim").unwrap();
-    let less = manifest.replace("on-nodeclaim", account).replace("nodeclaims/finalizers", "nodeclaims/nothing");
-    site.apply(&less).await.unwrap();
-    let kubeconfig = crate::account::kubeconfig_of(&site.control_plane, &site.client, account).await.unwrap();
-    let client = crate::client_of(&kubeconfig).await.unwrap();
     let mut life = Life::scaleway("rights6");
     life.claim["spec"]["requirements"] = json!([{ "key": "example.com/none", "operator": "Exists" }]);
     site.apply_json(&life.claim).await.unwrap();
@@ -186,10 +180,23 @@ pub async fn without_what_admission_asks_for(site: &Site) {
     let uid = site.claim("rights6").await.unwrap()["metadata"]["uid"].clone();
     let owned = json!({ "metadata": { "ownerReferences": [{ "apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
         "name": "rights6", "uid": uid, "blockOwnerDeletion": true }] } });
-    let request = http::Request::patch("/api/v1/nodes/rights6").header("content-type", "application/merge-patch+json");
-    let request = request.body(serde_json::to_vec(&owned).unwrap()).unwrap();
-    let why = client.request::<Value>(request).await.unwrap_err().to_string();
-    assert!(why.contains("cannot set blockOwnerDeletion"), "{why}");
+    let manifest = account::manifest("on-nodeclaim").unwrap();
+    for (account, taken, refusal) in [
+        ("without-finalizers", "resources: [nodeclaims/finalizers]", "cannot set blockOwnerDeletion"),
+        ("without-deletion", "verbs: [delete]", "cannot set an ownerRef on a resource you can't delete"),
+        ("with-both", "nothing of it", ""),
+    ] {
+        let less = taken.replace("finalizers", "nothing").replace("delete", "deletecollection");
+        let less = manifest.replace("on-nodeclaim", account).replace(taken, &less);
+        site.apply(&less).await.unwrap();
+        let kubeconfig = account::kubeconfig_of(&site.control_plane, &site.client, account).await.unwrap();
+        let client = crate::client_of(&kubeconfig).await.unwrap();
+        let request = http::Request::patch("/api/v1/nodes/rights6");
+        let request = request.header("content-type", "application/merge-patch+json");
+        let request = request.body(serde_json::to_vec(&owned).unwrap()).unwrap();
+        let said = client.request::<Value>(request).await.map(|_| String::new()).unwrap_or_else(|why| why.to_string());
+        assert!(said.contains(refusal) && said.is_empty() == refusal.is_empty(), "{account}: {said}");
+    }
 }
 
 fn event(kind: &str, object: &Value, data: impl FnOnce(Value) -> Value) -> String {

@@ -14,7 +14,10 @@ use crate::{
 
 /// Asked for by an admission plugin on behalf of the process, so no request of its own shows it. Each is proved by taking
 /// it away.
-const ASKED_BY_ADMISSION: [(&str, &str, &str); 1] = [("update", "karpenter.sh", "nodeclaims/finalizers")];
+pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 2] = [
+    ("on-nodeclaim", "update", "karpenter.sh", "nodeclaims/finalizers"),
+    ("on-nodeclaim", "delete", "", "nodes"),
+];
 
 #[derive(Debug, Deserialize)]
 struct Role {
@@ -57,7 +60,7 @@ pub fn check(site: &Site, function: &str) {
     assert!(account.refused.is_empty(), "{function} was refused: {}", lines(&account.refused));
     let used: BTreeSet<Use> = account.used.iter().map(|one| as_granted(one, &granted)).collect();
     let by_admission =
-        |one: &Use| ASKED_BY_ADMISSION.contains(&(one.verb.as_str(), one.group.as_str(), one.resource.as_str()));
+        |one: &Use| ASKED_BY_ADMISSION.contains(&(function, one.verb.as_str(), one.group.as_str(), one.resource.as_str()));
     let unused: BTreeSet<Use> = granted.difference(&used).filter(|one| !by_admission(one)).cloned().collect();
     let missing: BTreeSet<Use> = used.difference(&granted).cloned().collect();
     assert!(unused.is_empty(), "{function} may do what it never did: {}", lines(&unused));
