@@ -17,7 +17,7 @@ pub async fn use_everything(site: &Site) {
     a_class_whose_machines_need_a_secret(site).await;
     tokio::join!(
         lives::from_claim_to_nothing(site, Life::of_karpenter("rights1")),
-        lives::from_claim_to_nothing(site, Life::webhook("rights2")),
+        lives::from_claim_to_nothing(site, Life::webhook(site, "rights2", 1)),
         a_class_with_a_join_secret(site),
         no_stock_twice(site),
         too_late(site),

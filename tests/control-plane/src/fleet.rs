@@ -90,15 +90,21 @@ async fn came_back(nodes: &Api<Node>, machine: &Machine) -> Result<(), kube::Err
     nodes.patch(&machine.node, &PatchParams::default(), &Patch::Merge(&managed)).await.map(drop)
 }
 
-/// A machine that is off sends no heartbeats. One that is gone for good loses its Node to the cloud's node controller.
+/// A kubelet says goodbye when its machine shuts down. One that is gone for good loses its Node to the cloud's node controller.
 async fn leave(nodes: &Api<Node>, name: &str, deleted: bool) {
     let (annotation, _) = KWOK_NODE;
     let unmanaged = json!({ "metadata": { "annotations": { annotation: Value::Null } } });
+    let goodbye = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False",
+        "reason": "KubeletNotReady", "message": "node is shutting down" }] } });
+    let (patch, how) = (Patch::Strategic(&goodbye), PatchParams::default());
     insist(name, || async {
         let done = if deleted {
             nodes.delete(name, &DeleteParams::default()).await.map(drop)
         } else {
-            nodes.patch(name, &PatchParams::default(), &Patch::Merge(&unmanaged)).await.map(drop)
+            match nodes.patch(name, &PatchParams::default(), &Patch::Merge(&unmanaged)).await {
+                Ok(_) => nodes.patch_status(name, &how, &patch).await.map(drop),
+                Err(why) => Err(why),
+            }
         };
         match done {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

@@ -14,10 +14,8 @@ use crate::{
 
 /// Asked for by an admission plugin on behalf of the process, so no request of its own shows it. Each is proved by taking
 /// it away.
-pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 2] = [
-    ("on-nodeclaim", "update", "karpenter.sh", "nodeclaims/finalizers"),
-    ("on-nodeclaim", "delete", "", "nodes"),
-];
+pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 2] =
+    [("on-nodeclaim", "update", "karpenter.sh", "nodeclaims/finalizers"), ("on-nodeclaim", "delete", "", "nodes")];
 
 #[derive(Debug, Deserialize)]
 struct Role {
@@ -59,8 +57,9 @@ pub fn check(site: &Site, function: &str) {
     assert!(account.requests > 0, "{function} asked for nothing, so nothing is proved");
     assert!(account.refused.is_empty(), "{function} was refused: {}", lines(&account.refused));
     let used: BTreeSet<Use> = account.used.iter().map(|one| as_granted(one, &granted)).collect();
-    let by_admission =
-        |one: &Use| ASKED_BY_ADMISSION.contains(&(function, one.verb.as_str(), one.group.as_str(), one.resource.as_str()));
+    let by_admission = |one: &Use| {
+        ASKED_BY_ADMISSION.contains(&(function, one.verb.as_str(), one.group.as_str(), one.resource.as_str()))
+    };
     let unused: BTreeSet<Use> = granted.difference(&used).filter(|one| !by_admission(one)).cloned().collect();
     let missing: BTreeSet<Use> = used.difference(&granted).cloned().collect();
     assert!(unused.is_empty(), "{function} may do what it never did: {}", lines(&unused));

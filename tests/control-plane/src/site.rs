@@ -34,8 +34,8 @@ pub const SPEED: f64 = 30.0;
 /// The functions that run here.
 pub const FUNCTIONS: [&str; 2] = ["on-nodeclaim", "on-delete"];
 
-/// Every test that asks for them gets as many machines of its own rack as it names.
-const RACK: usize = 6;
+/// Machines that are switched by webhooks.
+const RACK: usize = 8;
 
 pub struct Site {
     pub control_plane: ControlPlane,
@@ -44,6 +44,8 @@ pub struct Site {
     pub sender: Sender,
     /// Where machines that no cloud made join.
     pub fleet: Arc<JoinsHere>,
+    /// The variables by which functions find the clouds.
+    pub clouds: BTreeMap<String, String>,
     functions: Mutex<BTreeMap<&'static str, Program>>,
     addresses: BTreeMap<&'static str, SocketAddr>,
     sending: AbortHandle,
@@ -66,7 +68,9 @@ impl Site {
         for name in FUNCTIONS {
             let address = free_address().map_err(|why| why.to_string())?;
             let kubeconfig = account::kubeconfig_of(&control_plane, &client, name).await?;
+            // Machines come from node classes here; two descriptions of one machine would be two machines.
             let mut variables = clouds.clone();
+            variables.retain(|name, _| !name.starts_with("GPU_NODE_"));
             variables.extend([
                 ("PORT".to_owned(), address.port().to_string()),
                 ("PILOTLIGHT_BIND".to_owned(), "127.0.0.1".to_owned()),
@@ -80,7 +84,7 @@ impl Site {
         let sender = Sender::new(addresses.clone(), SPEED);
         let sending = sender.start(client.clone());
         let functions = Mutex::new(functions);
-        let site = Site { control_plane, client, world, sender, fleet, functions, addresses, sending };
+        let site = Site { control_plane, client, world, sender, fleet, clouds, functions, addresses, sending };
         for name in FUNCTIONS {
             site.start_function(name).await?;
         }

@@ -17,7 +17,7 @@ use tokio::{
 use crate::{sender, site::Site};
 
 /// What has not happened by then does not. The clouds need seconds at their speed; the rest is for a busy machine.
-const LONGEST: Duration = Duration::from_secs(180);
+const LONGEST: Duration = Duration::from_secs(240);
 /// How often a real server is asked whether it is so: watching it would cost more words than it saves time.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 

@@ -54,7 +54,7 @@ fn whatever_is_killed_at_whatever_step_the_claim_comes_to_the_same_end() {
             let life = match number % 3 {
                 0 => Life::of_kaito(&format!("wshit{number}")),
                 1 => Life::scaleway(&format!("hit{number}")),
-                _ => Life::webhook(&format!("hit{number}")),
+                _ => Life::webhook(site, &format!("hit{number}"), number),
             };
             live_through(site, &life, victim).await;
         }

@@ -14,16 +14,16 @@ macro_rules! lives {
         #[test]
         #[ignore = "needs a control plane: make cluster"]
         fn $name() {
-            on_site(SUPERVISOR, |site| lives::from_claim_to_nothing(site, $life));
+            on_site(SUPERVISOR, |site| lives::from_claim_to_nothing(site, $life(site)));
         }
     )+};
 }
 
 lives! {
-    a_claim_of_kaito_for_gpu_provisioner_becomes_an_aks_pool_and_goes: Life::of_kaito("wskaito1");
-    a_claim_of_karpenter_becomes_an_aks_pool_and_goes: Life::of_karpenter("karp1");
-    a_claim_by_hand_becomes_a_scaleway_instance_and_goes: Life::scaleway("byhand1");
-    a_claim_by_hand_switches_a_machine_on_and_off: Life::webhook("rack-life");
+    a_claim_of_kaito_for_gpu_provisioner_becomes_an_aks_pool_and_goes: |_| Life::of_kaito("wskaito1");
+    a_claim_of_karpenter_becomes_an_aks_pool_and_goes: |_| Life::of_karpenter("karp1");
+    a_claim_by_hand_becomes_a_scaleway_instance_and_goes: |_| Life::scaleway("byhand1");
+    a_claim_by_hand_switches_a_machine_on_and_off: |site| Life::webhook(site, "rack-life", 1);
 }
 
 #[test]
