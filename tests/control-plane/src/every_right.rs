@@ -25,6 +25,7 @@ pub async fn use_everything(site: &Site) {
         a_person_deletes_the_node(site),
         a_volume_is_attached(site),
         a_claim_that_nobody_has(site),
+        never_launched(site),
     );
 }
 
@@ -163,6 +164,21 @@ fn volume_of_a_staying_pod(node: &str) -> Vec<Value> {
     ]
 }
 
+/// Nothing was ever ordered for it, so only its pool tells whether it is ours: a Karpenter could have it.
+async fn never_launched(site: &Site) {
+    let mut life = Life::of_karpenter("rights7");
+    life.claim["metadata"]["finalizers"] = json!(["karpenter.sh/termination"]);
+    life.claim["spec"]["requirements"][1]["values"] = json!(["Standard_Nothing"]);
+    life.begin(site).await;
+    let said = || async {
+        let claim = site.claim("rights7").await?;
+        claim["status"]["conditions"].to_string().contains("NoOfferingFits").then_some(())
+    };
+    site.until("nothing fits the claim", said).await;
+    site.delete(&claim_path("rights7")).await;
+    site.until_gone(&claim_path("rights7")).await;
+}
+
 /// An event about a claim that was gone before anybody looked: what carries its UID has no use any more.
 async fn a_claim_that_nobody_has(site: &Site) {
     let mut claim = Life::scaleway("never").claim;
@@ -174,7 +190,7 @@ async fn a_claim_that_nobody_has(site: &Site) {
 /// A claim owns its Node and holds it back. Who may not update the finalizers of claims may not write that.
 pub async fn without_what_admission_asks_for(site: &Site) {
     let mut life = Life::scaleway("rights6");
-    life.claim["spec"]["requirements"] = json!([{ "key": "example.com/none", "operator": "Exists" }]);
+    life.claim["spec"]["nodeClassRef"] = json!({ "group": "example.com", "kind": "OthersClass", "name": "x" });
     site.apply_json(&life.claim).await.unwrap();
     site.apply_json(&lives::plain_node("rights6")).await.unwrap();
     let uid = site.claim("rights6").await.unwrap()["metadata"]["uid"].clone();

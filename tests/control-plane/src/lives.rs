@@ -86,7 +86,8 @@ impl Life {
         Life { name: name.to_owned(), claim, beside: vec![class, pool] }
     }
 
-    async fn begin(&self, site: &Site) {
+    /// Makes what has to be there, and then the claim.
+    pub async fn begin(&self, site: &Site) {
         for object in &self.beside {
             site.apply_json(object).await.unwrap();
         }
