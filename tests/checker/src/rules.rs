@@ -1,0 +1,27 @@
+//! The rules, one file each.
+
+mod affinity;
+mod anti_affinity;
+mod capacity;
+mod claims;
+mod left_out;
+mod limits;
+mod node;
+mod spread;
+pub mod topology;
+
+use crate::Violation;
+use crate::answer::Answer;
+use crate::placement::Placement;
+
+pub fn check(placement: &Placement<'_>, answer: &Answer, found: &mut Vec<Violation>) {
+    claims::check(placement, answer, found);
+    node::check(placement, found);
+    capacity::check(placement, found);
+    limits::check(placement, found);
+    let topology = topology::Topology::new(placement);
+    anti_affinity::check(&topology, found);
+    affinity::check(&topology, found);
+    spread::check(&topology, found);
+    left_out::check(&topology, found);
+}
