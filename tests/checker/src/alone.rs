@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::answer::ClaimAnswer;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, InstanceType, Offering};
 use crate::cluster::{Cluster, PodFacts};
 use crate::daemons;
-use crate::fresh::{Fresh, unopened};
+use crate::fresh::Fresh;
 use crate::labels::NodeDemand;
 use crate::pods::untolerated;
 use crate::quantity;
@@ -18,17 +17,16 @@ pub type Options = Vec<(usize, Vec<(usize, usize)>)>;
 
 pub struct Alone<'a> {
     cluster: &'a Cluster,
-    catalog: &'a Catalog,
     /// One for each pool that makes claims, with its number.
-    templates: Vec<(usize, ClaimAnswer)>,
+    templates: Vec<(usize, Fresh<'a>)>,
     cache: RefCell<HashMap<String, Rc<Options>>>,
 }
 
 impl<'a> Alone<'a> {
     pub fn new(cluster: &'a Cluster, catalog: &'a Catalog) -> Self {
         let pools = cluster.pools.iter().enumerate().filter(|(_, pool)| pool.is_open());
-        let templates = pools.map(|(index, pool)| (index, unopened(pool))).collect();
-        Self { cluster, catalog, templates, cache: RefCell::default() }
+        let templates = pools.map(|(index, pool)| (index, Fresh::unopened(pool, catalog))).collect();
+        Self { cluster, templates, cache: RefCell::default() }
     }
 
     /// What would do for this pod with this demand (its own, or one alternative of it).
@@ -46,15 +44,13 @@ impl<'a> Alone<'a> {
     fn find(&self, pod: &PodFacts, demand: &NodeDemand) -> Options {
         let Ok(volumes) = self.cluster.volumes.demands(&pod.pod) else { return Vec::new() };
         let mut options = Vec::new();
-        for (index, template) in &self.templates {
-            let pool = &self.cluster.pools[*index];
-            if untolerated(&pod.pod, &pool.spec.template.spec.taints).is_some() {
+        for (index, fresh) in &self.templates {
+            if untolerated(&pod.pod, &fresh.pool.spec.template.spec.taints).is_some() {
                 continue;
             }
-            let fresh = Fresh::new(template, pool, self.catalog);
             let demands: Vec<&NodeDemand> = std::iter::once(demand).chain(&volumes).collect();
             let candidates = fresh.candidates.iter().copied().zip(fresh.nodes());
-            let suits = candidates.filter(|(_, node)| self.suits(pod, &fresh, *node, &demands));
+            let suits = candidates.filter(|(_, node)| self.suits(pod, fresh, *node, &demands));
             let found: Vec<(usize, usize)> = suits.map(|(numbers, _)| numbers).collect();
             if !found.is_empty() {
                 options.push((*index, found));
@@ -67,7 +63,7 @@ impl<'a> Alone<'a> {
         &self,
         pod: &PodFacts,
         fresh: &Fresh<'_>,
-        node: (&crate::catalog::InstanceType, &crate::catalog::Offering),
+        node: (&InstanceType, &Offering),
         demands: &[&NodeDemand],
     ) -> bool {
         let enough = pod.requests.iter().all(|(name, amount)| node.0.capacity.get(name).copied().unwrap_or(0) >= *amount);

@@ -1,6 +1,7 @@
 //! A claim that a plan makes, and every node that may come of it: all offerings it lists, and all others of those types that its
 //! requirements leave open. Each of them has to keep every constraint.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::answer::ClaimAnswer;
@@ -12,7 +13,7 @@ use crate::objects::{NodePool, Requirement};
 use crate::quantity;
 
 pub struct Fresh<'a> {
-    pub answer: &'a ClaimAnswer,
+    pub answer: Cow<'a, ClaimAnswer>,
     pub pool: &'a NodePool,
     pub requirements: Vec<Requirement>,
     /// Type and offering by number, of all nodes that may come of the claim.
@@ -23,15 +24,33 @@ pub struct Fresh<'a> {
 
 impl<'a> Fresh<'a> {
     pub fn new(answer: &'a ClaimAnswer, pool: &'a NodePool, catalog: &'a Catalog) -> Self {
+        Self::of(Cow::Borrowed(answer), pool, catalog)
+    }
+
+    /// What a pool leaves to its claims, seen as a claim that nothing has narrowed yet.
+    pub fn unopened(pool: &'a NodePool, catalog: &'a Catalog) -> Self {
+        let template = &pool.spec.template;
+        let answer = ClaimAnswer {
+            name: "a new claim".to_owned(),
+            node_pool: pool.name().to_owned(),
+            labels: pool.labels(),
+            taints: template.spec.taints.clone(),
+            requirements: template.spec.requirements.clone(),
+            ..ClaimAnswer::default()
+        };
+        Self::of(Cow::Owned(answer), pool, catalog)
+    }
+
+    fn of(answer: Cow<'a, ClaimAnswer>, pool: &'a NodePool, catalog: &'a Catalog) -> Self {
         let requirements = normalized(&answer.requirements);
-        let mut fresh = Self { answer, pool, requirements, candidates: Vec::new(), pool_labels: pool.labels(), catalog };
-        let listed: BTreeSet<&str> = answer.offerings.iter().map(|one| one.instance_type.as_str()).collect();
-        let named = fresh.requirements.iter().any(|one| one.key == INSTANCE_TYPE && one.operator == "In");
         let requests = quantity::resources(&answer.requests);
+        let listed: BTreeSet<String> = answer.offerings.iter().map(|one| one.instance_type.clone()).collect();
+        let mut fresh = Self { answer, pool, requirements, candidates: Vec::new(), pool_labels: pool.labels(), catalog };
+        let named = fresh.requirements.iter().any(|one| one.key == INSTANCE_TYPE && one.operator == "In");
         for (index, one) in catalog.types.iter().enumerate() {
             let fits = requests.iter().all(|(name, amount)| one.capacity.get(name).copied().unwrap_or(0) >= *amount);
             let open = allows(&fresh.requirements, INSTANCE_TYPE, Some(&one.name));
-            if listed.contains(one.name.as_str()) || (open && (named || fits)) {
+            if listed.contains(&one.name) || (open && (named || fits)) {
                 let available = one.offerings.iter().enumerate().filter(|(_, offering)| offering.available);
                 let open = available.filter(|(_, offering)| fresh.leaves_open(one, offering));
                 let found: Vec<_> = open.map(|(number, _)| (index, number)).collect();
@@ -154,18 +173,6 @@ impl<'a> Fresh<'a> {
 pub fn normalized(requirements: &[Requirement]) -> Vec<Requirement> {
     let present = |one: &Requirement| Requirement { key: normal(&one.key).to_owned(), ..one.clone() };
     requirements.iter().map(present).collect()
-}
-
-/// What a pool leaves to its claims, seen as a claim that has not been narrowed: used to ask whether a pod alone would find a node.
-pub fn unopened(pool: &NodePool) -> ClaimAnswer {
-    ClaimAnswer {
-        name: "a new claim".to_owned(),
-        node_pool: pool.name().to_owned(),
-        labels: pool.labels(),
-        taints: pool.spec.template.spec.taints.clone(),
-        requirements: pool.spec.template.spec.requirements.clone(),
-        ..ClaimAnswer::default()
-    }
 }
 
 /// Whether a claim may ask for a label at all: the pool has to have it, or the cloud to know it, unless its absence will do.

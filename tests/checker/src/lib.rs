@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod catalog;
 pub mod cluster;
+pub mod compare;
 pub mod exact;
 pub mod labels;
 pub mod load;

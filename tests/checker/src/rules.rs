@@ -12,7 +12,14 @@ pub mod topology;
 
 use crate::Violation;
 use crate::answer::Answer;
+use crate::cluster::{Cluster, PodFacts};
 use crate::placement::Placement;
+
+/// Whether a pod has anything to do with where others are.
+pub fn has_topology(pod: &PodFacts, cluster: &Cluster) -> bool {
+    let terms = topology::affinity_terms(pod, cluster).len() + topology::anti_affinity_terms(pod, cluster).len();
+    terms > 0 || !spread::constraints(pod).is_empty()
+}
 
 pub fn check(placement: &Placement<'_>, answer: &Answer, found: &mut Vec<Violation>) {
     claims::check(placement, answer, found);

@@ -8,7 +8,7 @@ use crate::daemons;
 use crate::fresh::{Fresh, is_defined, normalized};
 use crate::labels::{INSTANCE_TYPE, NODE_POOL, allows, normal};
 use crate::placement::{Place, Placement};
-use crate::quantity::{self, Resources, show};
+use crate::quantity::{self, show};
 use crate::{Rule, Violation};
 
 pub fn check(placement: &Placement<'_>, answer: &Answer, found: &mut Vec<Violation>) {
@@ -81,7 +81,7 @@ fn find<'c>(catalog: &'c Catalog, one: &OfferingAnswer) -> Option<(&'c InstanceT
 }
 
 fn pool(catalog: &Catalog, fresh: &Fresh<'_>, say: &mut impl FnMut(Rule, String)) {
-    let (answer, pool) = (fresh.answer, fresh.pool);
+    let (answer, pool) = (&fresh.answer, fresh.pool);
     if !pool.is_open() {
         say(Rule::Pool, format!("is of pool {}, which makes no claims now", pool.name()));
     }
@@ -126,7 +126,7 @@ fn min_values(catalog: &Catalog, fresh: &Fresh<'_>, say: &mut impl FnMut(Rule, S
     let pool = normalized(&fresh.pool.spec.template.spec.requirements);
     for one in pool.iter().chain(&fresh.requirements) {
         let Some(wanted) = one.min_values else { continue };
-        let there = values_of_types(catalog, fresh.answer, &one.key);
+        let there = values_of_types(catalog, &fresh.answer, &one.key);
         if there.len() < wanted {
             let message = format!("lists {} values of {}, and {wanted} are demanded", there.len(), one.key);
             say(Rule::MinValues, message);
@@ -150,14 +150,8 @@ fn requests(placement: &Placement<'_>, index: usize, fresh: &Fresh<'_>, say: &mu
     let said = quantity::resources(&fresh.answer.requests);
     let mut least = daemons::total(placement.arrivals(index));
     least.remove("pods");
-    let mut most = Resources::new();
-    for node in fresh.nodes() {
-        if placement.cluster.daemons.is_empty() {
-            break;
-        }
-        let daemons = daemons::on_fresh(placement.cluster, fresh, node);
-        quantity::greatest(&mut most, &daemons::total(daemons.into_iter()));
-    }
+    // A planner may count DaemonSets by pool, before it knows which of them the node will get.
+    let mut most = daemons::total(placement.cluster.daemons.iter());
     quantity::add(&mut most, &daemons::total(placement.arrivals(index)));
     for (name, amount) in &least {
         let there = said.get(name).copied().unwrap_or(0);
