@@ -66,14 +66,14 @@ impl<'a> Alone<'a> {
         node: (&InstanceType, &Offering),
         demands: &[&NodeDemand],
     ) -> bool {
-        let enough = pod.requests.iter().all(|(name, amount)| node.0.capacity.get(name).copied().unwrap_or(0) >= *amount);
+        let enough =
+            pod.requests.iter().all(|(name, amount)| node.0.capacity.get(name).copied().unwrap_or(0) >= *amount);
         if !enough || !fresh.may_accept_all(node, demands) {
             return false;
         }
         let daemons = daemons::on_fresh(self.cluster, fresh, node);
-        let free = |daemon: &&PodFacts| {
-            !daemon.ports.iter().any(|theirs| pod.ports.iter().any(|port| port.conflicts(theirs)))
-        };
+        let free =
+            |daemon: &&PodFacts| !daemon.ports.iter().any(|theirs| pod.ports.iter().any(|port| port.conflicts(theirs)));
         let ports = daemons.iter().all(free);
         let mut wanted = daemons::total(daemons.into_iter());
         quantity::add(&mut wanted, &pod.requests);

@@ -130,12 +130,7 @@ impl PodFacts {
     }
 }
 
-fn role_of(
-    pod: &Pod,
-    machines: &[Machine],
-    by_node: &HashMap<&str, usize>,
-    guarded: &dyn Fn(&Pod) -> bool,
-) -> Role {
+fn role_of(pod: &Pod, machines: &[Machine], by_node: &HashMap<&str, usize>, guarded: &dyn Fn(&Pod) -> bool) -> Role {
     if pods::is_terminal(pod) {
         return Role::Gone;
     }

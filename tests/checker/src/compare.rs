@@ -78,7 +78,12 @@ impl Comparison {
         self.play(name, &files, false)
     }
 
-    fn play(&self, world: String, (cluster, catalog): &(PathBuf, PathBuf), plain: bool) -> Result<Outcome, CompareError> {
+    fn play(
+        &self,
+        world: String,
+        (cluster, catalog): &(PathBuf, PathBuf),
+        plain: bool,
+    ) -> Result<Outcome, CompareError> {
         let read = |path: &Path| fs::read_to_string(path).map_err(|error| LoadError::File(path.to_owned(), error));
         let types = Catalog::parse(&read(catalog)?)?;
         let known = Cluster::read(std::slice::from_ref(cluster), &types)?;

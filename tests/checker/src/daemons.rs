@@ -10,7 +10,8 @@ use crate::quantity::{self, Resources};
 /// The daemons that may run on a node that comes of a claim.
 pub fn on_fresh<'a>(cluster: &'a Cluster, fresh: &Fresh<'_>, node: (&InstanceType, &Offering)) -> Vec<&'a PodFacts> {
     let suits = |daemon: &&PodFacts| {
-        untolerated(&daemon.pod, &fresh.pool.spec.template.spec.taints).is_none() && fresh.may_accept(node, &daemon.demand)
+        untolerated(&daemon.pod, &fresh.pool.spec.template.spec.taints).is_none()
+            && fresh.may_accept(node, &daemon.demand)
     };
     cluster.daemons.iter().filter(suits).collect()
 }

@@ -65,7 +65,8 @@ fn kinds<'a>(cluster: &'a Cluster, catalog: &'a Catalog) -> Vec<Kind<'a>> {
     let alone = Alone::new(cluster, catalog);
     let mut kinds: BTreeMap<String, Kind<'a>> = BTreeMap::new();
     for pod in cluster.pods.iter().filter(|pod| pod.role == Role::Waiting) {
-        let anywhere = cluster.machines.iter().enumerate().any(|(index, machine)| room(cluster, machine, index, pod) > 0);
+        let anywhere =
+            cluster.machines.iter().enumerate().any(|(index, machine)| room(cluster, machine, index, pod) > 0);
         if anywhere || !alone.options(pod, &pod.demand).is_empty() {
             let name = pod.pod.spec.as_ref().and_then(|spec| serde_json::to_string(spec).ok()).unwrap_or_default();
             kinds.entry(name).or_insert(Kind { pod, count: 0 }).count += 1;
@@ -178,7 +179,8 @@ fn room(cluster: &Cluster, machine: &Machine, index: usize, pod: &PodFacts) -> i
 #[allow(clippy::cast_precision_loss)] // Counts and shares of a few pods.
 fn solve(cluster: &Cluster, kinds: &[Kind<'_>], mixes: &Mixes) -> Option<f64> {
     let mut chosen = variables!();
-    let of_mix: Vec<_> = mixes.iter().map(|(mix, price)| (mix, *price, chosen.add(variable().integer().min(0)))).collect();
+    let of_mix: Vec<_> =
+        mixes.iter().map(|(mix, price)| (mix, *price, chosen.add(variable().integer().min(0)))).collect();
     let mut on_machine = Vec::new();
     for (index, machine) in cluster.machines.iter().enumerate() {
         for (number, kind) in kinds.iter().enumerate() {
@@ -200,9 +202,8 @@ fn solve(cluster: &Cluster, kinds: &[Kind<'_>], mixes: &Mixes) -> Option<f64> {
         let here: Vec<_> = on_machine.iter().filter(|(one, ..)| *one == index).collect();
         let free = free(cluster, machine, index);
         for (name, amount) in free.iter().filter(|(_, amount)| **amount > 0) {
-            let share = |number: usize| {
-                kinds[number].pod.requests.get(name).copied().unwrap_or(0) as f64 / *amount as f64
-            };
+            let share =
+                |number: usize| kinds[number].pod.requests.get(name).copied().unwrap_or(0) as f64 / *amount as f64;
             let used: Expression = here.iter().map(|(_, number, count)| share(*number) * *count).sum();
             program = program.with(used.leq(1.0));
         }

@@ -45,7 +45,8 @@ impl<'a> Fresh<'a> {
         let requirements = normalized(&answer.requirements);
         let requests = quantity::resources(&answer.requests);
         let listed: BTreeSet<String> = answer.offerings.iter().map(|one| one.instance_type.clone()).collect();
-        let mut fresh = Self { answer, pool, requirements, candidates: Vec::new(), pool_labels: pool.labels(), catalog };
+        let mut fresh =
+            Self { answer, pool, requirements, candidates: Vec::new(), pool_labels: pool.labels(), catalog };
         let named = fresh.requirements.iter().any(|one| one.key == INSTANCE_TYPE && one.operator == "In");
         for (index, one) in catalog.types.iter().enumerate() {
             let fits = requests.iter().all(|(name, amount)| one.capacity.get(name).copied().unwrap_or(0) >= *amount);
@@ -209,7 +210,6 @@ fn meets(labels: &Combination<'_>, demand: &NodeDemand) -> bool {
 fn counterexample(table: &[(String, Vec<Option<String>>)], demand: &NodeDemand) -> Option<String> {
     let all = combinations(table);
     let labels = all.iter().find(|labels| !meets(labels, demand))?;
-    let words: Vec<String> =
-        labels.iter().map(|(key, value)| format!("{key}={}", value.unwrap_or("(none)"))).collect();
+    let words: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={}", value.unwrap_or("(none)"))).collect();
     Some(words.join(", "))
 }

@@ -59,10 +59,7 @@ pub fn holds(operator: &str, values: &[String], value: Option<&str>) -> bool {
 
 /// Whether all requirements on a key let a value pass.
 pub fn allows(requirements: &[Requirement], key: &str, value: Option<&str>) -> bool {
-    requirements
-        .iter()
-        .filter(|one| normal(&one.key) == key)
-        .all(|one| holds(&one.operator, &one.values, value))
+    requirements.iter().filter(|one| normal(&one.key) == key).all(|one| holds(&one.operator, &one.values, value))
 }
 
 /// A finite stand-in for all values a label may have: everything the expressions mention, the numbers next to it, a value

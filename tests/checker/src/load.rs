@@ -159,7 +159,8 @@ fn files_at(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let mut entries = fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut entries =
+        fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     entries.sort();
     let mut files = Vec::new();
     for entry in entries {
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn lists_documents_comments_and_nulls_are_read() {
         let text = "# only words\n---\nkind: List\nitems:\n- {kind: Pod, metadata: {name: a}, spec: {containers: null}}\n---\n\
-                    kind: Node\nmetadata: {name: n}\nstatus: {capacity: {cpu: 4, memory: 1.5}}\n--- \nkind: Gadget\n";
+                    kind: Node\nmetadata: {name: n1}\nstatus: {capacity: {cpu: 4, memory: 1.5}}\n--- \nkind: Gadget\n";
         let mut objects = Objects::default();
         objects.add_yaml("test", text).unwrap();
         assert_eq!((objects.pods.len(), objects.nodes.len()), (1, 1));

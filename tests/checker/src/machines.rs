@@ -38,8 +38,7 @@ impl Machine {
 /// Brings nodes and claims together, by provider id or by the claim's `status.nodeName`.
 pub fn assemble(nodes: &[Node], claims: &[NodeClaim], csi: &[CSINode], catalog: &Catalog) -> Vec<Machine> {
     let by_name: HashMap<&str, &Node> = nodes.iter().map(|node| (name(&node.metadata), node)).collect();
-    let by_provider: HashMap<&str, &Node> =
-        nodes.iter().filter_map(|node| Some((provider_id(node)?, node))).collect();
+    let by_provider: HashMap<&str, &Node> = nodes.iter().filter_map(|node| Some((provider_id(node)?, node))).collect();
     let mut owners: HashMap<&str, &NodeClaim> = HashMap::new();
     let mut machines = Vec::new();
     for claim in claims {

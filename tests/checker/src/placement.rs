@@ -83,7 +83,9 @@ impl<'a> Placement<'a> {
             }
             let Some(on) = &one.on else { continue };
             match (&self.cluster.pods[index].role, names.get(on)) {
-                (Role::Bound(_) | Role::Gone, _) => said(format!("{name} is sent to {on}, but it does not wait for a node")),
+                (Role::Bound(_) | Role::Gone, _) => {
+                    said(format!("{name} is sent to {on}, but it does not wait for a node"))
+                }
                 (_, None) => said(format!("{name} is sent to {on}, which does not exist")),
                 (_, Some(&place)) => {
                     self.at[index] = Some(place);
@@ -98,7 +100,8 @@ impl<'a> Placement<'a> {
                 Role::Optional(_) if self.at[index].is_none() => {
                     // It has a node that is leaving, or none at all.
                     let node = crate::pods::node_name(&pod.pod);
-                    let stays = self.cluster.machines.iter().position(|one| node.is_some() && one.node.as_deref() == node);
+                    let stays =
+                        self.cluster.machines.iter().position(|one| node.is_some() && one.node.as_deref() == node);
                     self.at[index] = stays;
                 }
                 _ => {}
@@ -115,9 +118,9 @@ impl<'a> Placement<'a> {
 
     /// The pods that the plan places, with their places.
     pub fn moves(&self) -> impl Iterator<Item = (usize, &'a PodFacts, usize)> + '_ {
-        (0..self.at.len()).filter(|index| self.moved[*index]).filter_map(|index| {
-            Some((index, self.pod(index), self.at[index]?))
-        })
+        (0..self.at.len())
+            .filter(|index| self.moved[*index])
+            .filter_map(|index| Some((index, self.pod(index), self.at[index]?)))
     }
 
     /// Those of them on one place.

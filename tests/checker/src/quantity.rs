@@ -16,9 +16,7 @@ pub type Resources = BTreeMap<String, Amount>;
 /// Reads a quantity. None if it is not one, or is beyond all sense.
 pub fn parse(text: &str) -> Option<Amount> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '+' || c == '-'))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '+' || c == '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
     let (multiplier, divisor) = scale(suffix)?;
     let (negative, digits) = match number.strip_prefix('-') {

@@ -18,11 +18,7 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    pub fn new(
-        claims: Vec<PersistentVolumeClaim>,
-        volumes: Vec<PersistentVolume>,
-        classes: Vec<StorageClass>,
-    ) -> Self {
+    pub fn new(claims: Vec<PersistentVolumeClaim>, volumes: Vec<PersistentVolume>, classes: Vec<StorageClass>) -> Self {
         let key = |claim: &PersistentVolumeClaim| format!("{}/{}", namespace(&claim.metadata), name(&claim.metadata));
         Self {
             claims: claims.into_iter().map(|claim| (key(&claim), claim)).collect(),
@@ -54,7 +50,8 @@ impl Volumes {
     }
 
     fn bound(&self, key: &str, name: &str) -> Result<Vec<NodeTerm>, String> {
-        let volume = self.volumes.get(name).ok_or_else(|| format!("the volume {name} of claim {key} does not exist"))?;
+        let volume =
+            self.volumes.get(name).ok_or_else(|| format!("the volume {name} of claim {key} does not exist"))?;
         if volume.metadata.deletion_timestamp.is_some() {
             return Err(format!("the volume {name} of claim {key} is being deleted"));
         }
@@ -83,8 +80,10 @@ impl Volumes {
         if class.is_empty() {
             return Err(format!("its volume claim {key} has neither a volume nor a storage class"));
         }
-        let class =
-            self.classes.get(class).ok_or_else(|| format!("the storage class {class} of claim {key} does not exist"))?;
+        let class = self
+            .classes
+            .get(class)
+            .ok_or_else(|| format!("the storage class {class} of claim {key} does not exist"))?;
         if class.volume_binding_mode.as_deref() != Some("WaitForFirstConsumer") {
             return Err(format!("its volume claim {key} is not bound, and its class binds at once"));
         }
@@ -110,9 +109,7 @@ impl Volumes {
         let driver = |key: &String| {
             let spec = self.claims.get(key)?.spec.as_ref()?;
             match spec.volume_name.as_deref().filter(|name| !name.is_empty()) {
-                Some(volume) => {
-                    Some(self.volumes.get(volume)?.spec.as_ref()?.csi.as_ref()?.driver.clone())
-                }
+                Some(volume) => Some(self.volumes.get(volume)?.spec.as_ref()?.csi.as_ref()?.driver.clone()),
                 None => Some(self.classes.get(spec.storage_class_name.as_deref()?)?.provisioner.clone()),
             }
         };

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodTemplateSpec, Volume};
 use k8s_openapi::api::core::v1::PersistentVolumeClaimVolumeSource;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodTemplateSpec, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::load::Objects;
@@ -115,8 +115,7 @@ impl Maker {
             self.claims.push(claim);
         }
         let source = PersistentVolumeClaimVolumeSource { claim_name, read_only: None };
-        let volume =
-            Volume { name: volume_name.clone(), persistent_volume_claim: Some(source), ..Volume::default() };
+        let volume = Volume { name: volume_name.clone(), persistent_volume_claim: Some(source), ..Volume::default() };
         let volumes = pod.spec.get_or_insert_default().volumes.get_or_insert_default();
         volumes.retain(|one| one.name != volume_name);
         volumes.push(volume);

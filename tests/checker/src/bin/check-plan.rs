@@ -32,7 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn judge(arguments: &Arguments) -> Result<usize, LoadError> {
-    let read = |path: &PathBuf| fs::read_to_string(path).map_err(|error: io::Error| LoadError::File(path.clone(), error));
+    let read =
+        |path: &PathBuf| fs::read_to_string(path).map_err(|error: io::Error| LoadError::File(path.clone(), error));
     let catalog = Catalog::parse(&read(&arguments.catalog)?)?;
     let cluster = Cluster::read(&arguments.files, &catalog)?;
     let answer: Answer =

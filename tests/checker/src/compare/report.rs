@@ -10,8 +10,7 @@ use crate::Rule;
 const SAME: f64 = 1e-6;
 
 /// Rules that Karpenter breaks by design; README.md says how. It breaking another one would be news.
-const KNOWN: &[Rule] =
-    &[Rule::PodAffinity, Rule::PodAntiAffinity, Rule::Spread, Rule::NodeLimit, Rule::LeftOut];
+const KNOWN: &[Rule] = &[Rule::PodAffinity, Rule::PodAntiAffinity, Rule::Spread, Rule::NodeLimit, Rule::LeftOut];
 
 /// Sums over worlds, and lists.
 #[derive(Default)]
@@ -60,8 +59,13 @@ impl Report {
         let excuse: Vec<String> =
             karpenter.broken().keys().filter(|rule| **rule != Rule::LeftOut).map(|rule| format!("{rule:?}")).collect();
         for pod in ours.difference(&theirs) {
-            let reason = judged.run.answer.pods.iter().find(|one| one.full_name() == *pod).map(|one| one.reason.clone());
-            let excuse = if excuse.is_empty() { String::new() } else { format!(" (Karpenter breaks {} here)", excuse.join(", ")) };
+            let reason =
+                judged.run.answer.pods.iter().find(|one| one.full_name() == *pod).map(|one| one.reason.clone());
+            let excuse = if excuse.is_empty() {
+                String::new()
+            } else {
+                format!(" (Karpenter breaks {} here)", excuse.join(", "))
+            };
             self.missed.push(format!("{world}: {pod}{excuse}: {}", reason.unwrap_or_default()));
         }
         if ours == theirs && excuse.is_empty() {
@@ -69,7 +73,8 @@ impl Report {
             self.comparable = (self.comparable.0 + 1, self.comparable.1 + one, self.comparable.2 + two);
             if two > one * (1.0 + SAME) + SAME {
                 let nodes = (karpenter.run.answer.claims.len(), judged.run.answer.claims.len());
-                self.dearer.push(format!("{world}: {two:.4} for {} nodes, Karpenter {one:.4} for {}", nodes.1, nodes.0));
+                self.dearer
+                    .push(format!("{world}: {two:.4} for {} nodes, Karpenter {one:.4} for {}", nodes.1, nodes.0));
             }
         }
     }
@@ -114,7 +119,10 @@ impl Report {
         }
         let (same, one, two) = self.comparable;
         if self.other.is_some() {
-            let _ = writeln!(text, "\n  {same} worlds with the same pods placed and all rules kept: {one:.3} against {two:.3} an hour");
+            let _ = writeln!(
+                text,
+                "\n  {same} worlds with the same pods placed and all rules kept: {one:.3} against {two:.3} an hour"
+            );
         }
         for (who, (worlds, cost, optimum)) in &self.best {
             let over = if *optimum > 0.0 { (cost / optimum - 1.0) * 100.0 } else { 0.0 };

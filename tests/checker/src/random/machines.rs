@@ -80,9 +80,7 @@ fn node(draw: &mut Draw, themes: &[Theme], types: &[Value], number: usize, leavi
             ]);
             claim["spec"]["startupTaints"] = json!([{"key": "starting", "effect": "NoSchedule"}]);
             let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
-            node["spec"]["taints"] = json!(
-                [taints, vec![json!({"key": "starting", "effect": "NoSchedule"})]].concat()
-            );
+            node["spec"]["taints"] = json!([taints, vec![json!({"key": "starting", "effect": "NoSchedule"})]].concat());
             if node["status"]["allocatable"].get("nvidia.com/gpu").is_some() {
                 node["status"]["allocatable"]["nvidia.com/gpu"] = json!("0");
                 node["status"]["capacity"]["nvidia.com/gpu"] = json!("0");

@@ -112,7 +112,8 @@ fn container(draw: &mut Draw, themes: &[Theme]) -> Value {
     let mut container =
         json!({"name": "main", "image": "pause", "resources": {"requests": {"cpu": cpu, "memory": memory}}});
     if themes.contains(&Theme::Gpu) && draw.chance(50) {
-        let (resource, counts) = *draw.pick(&[("nvidia.com/gpu", &[1, 1, 2, 4, 8][..]), ("nvidia.com/mig-1g.5gb", &[1, 2][..])]);
+        let (resource, counts) =
+            *draw.pick(&[("nvidia.com/gpu", &[1, 1, 2, 4, 8][..]), ("nvidia.com/mig-1g.5gb", &[1, 2][..])]);
         container["resources"]["limits"] = json!({resource: draw.pick(counts).to_string()});
     }
     if themes.contains(&Theme::Ports) && draw.chance(40) {
@@ -128,7 +129,8 @@ fn selectors(draw: &mut Draw, spec: &mut Value) {
         1 => spec["nodeSelector"] = json!({"topology.kubernetes.io/zone": draw.pick(ZONES)}),
         2 => spec["nodeSelector"] = json!({"kubernetes.io/arch": draw.pick(&["amd64", "arm64"])}),
         3 => {
-            let expression = json!({"key": "team", "operator": draw.pick(&["NotIn", "In"]), "values": [draw.pick(TEAMS)]});
+            let expression =
+                json!({"key": "team", "operator": draw.pick(&["NotIn", "In"]), "values": [draw.pick(TEAMS)]});
             require(spec, json!([{"matchExpressions": [expression]}]));
         }
         4 => {
@@ -143,7 +145,8 @@ fn selectors(draw: &mut Draw, spec: &mut Value) {
 }
 
 fn require(spec: &mut Value, terms: Value) {
-    spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = json!({"nodeSelectorTerms": terms});
+    spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+        json!({"nodeSelectorTerms": terms});
 }
 
 fn spread(draw: &mut Draw, key: &str, app: &str, soft: bool) -> Value {
@@ -212,7 +215,8 @@ fn volume(draw: &mut Draw, spec: &mut Value, namespace: &str, number: usize) -> 
         0 => {
             claim["spec"]["volumeName"] = json!(name);
             claim["spec"]["storageClassName"] = json!("");
-            let expression = json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": draw.some(ZONES)});
+            let expression =
+                json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": draw.some(ZONES)});
             let volume = json!({
                 "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
                 "spec": {

@@ -41,7 +41,8 @@ fn pool(draw: &mut Draw, themes: &[Theme], number: usize) -> Value {
         }
     }
     if has(Theme::MinValues) && draw.chance(60) {
-        let key = *draw.pick(&["node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/arch"]);
+        let key =
+            *draw.pick(&["node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/arch"]);
         requirements.push(json!({"key": key, "operator": "Exists", "minValues": draw.between(1, 3)}));
     }
     let mut spec = json!({

@@ -71,7 +71,8 @@ fn one(draw: &mut Draw, shape: &Shape, zones: &[&&str]) -> Value {
                 requirements.push(json!({"key": PRODUCT, "operator": "In", "values": [product]}));
             }
             let percent = 90 + draw.below(21);
-            let price = (shape.price * factor * 1000.0).round() * f64::from(u32::try_from(percent).unwrap_or(100)) / 100_000.0;
+            let price =
+                (shape.price * factor * 1000.0).round() * f64::from(u32::try_from(percent).unwrap_or(100)) / 100_000.0;
             offerings.push(json!({"Price": price, "Available": !draw.chance(8), "Requirements": requirements}));
         }
     }

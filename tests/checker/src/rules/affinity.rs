@@ -20,8 +20,11 @@ pub fn check(topology: &Topology<'_, '_>, found: &mut Vec<Violation>) {
         let terms: Vec<String> = order.terms_of[&pod].iter().map(|term| order.terms[*term].key.clone()).collect();
         let facts = topology.placement.pod(pod);
         let place = topology.placement.at[pod].map(|place| topology.placement.places[place].name()).unwrap_or_default();
-        let message =
-            format!("{} on {place} is with no pod that it wants to be with, by {}, in any order", facts.name, terms.join(" and "));
+        let message = format!(
+            "{} on {place} is with no pod that it wants to be with, by {}, in any order",
+            facts.name,
+            terms.join(" and ")
+        );
         found.push(Violation::of(Rule::PodAffinity, message));
     }
 }
@@ -72,8 +75,11 @@ impl<'t, 'p, 'a> Order<'t, 'p, 'a> {
             open,
         };
         if !order.terms.is_empty() {
-            let free: Vec<usize> =
-                topology.standing().map(|(index, ..)| index).filter(|index| !order.terms_of.contains_key(index)).collect();
+            let free: Vec<usize> = topology
+                .standing()
+                .map(|(index, ..)| index)
+                .filter(|index| !order.terms_of.contains_key(index))
+                .collect();
             free.into_iter().for_each(|index| order.settle(index));
         }
         order

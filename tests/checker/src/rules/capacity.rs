@@ -51,9 +51,7 @@ pub fn lacks(arriving: &Resources, wanted: &Resources, there: &Resources) -> Opt
     let short: BTreeMap<&String, (i128, i128)> = arriving
         .iter()
         .filter(|(_, amount)| **amount > 0)
-        .map(|(name, _)| {
-            (name, (wanted.get(name).copied().unwrap_or(0), there.get(name).copied().unwrap_or(0)))
-        })
+        .map(|(name, _)| (name, (wanted.get(name).copied().unwrap_or(0), there.get(name).copied().unwrap_or(0))))
         .filter(|(_, (wanted, there))| wanted > there)
         .collect();
     if short.is_empty() {

@@ -109,11 +109,13 @@ fn pool(catalog: &Catalog, fresh: &Fresh<'_>, say: &mut impl FnMut(Rule, String)
     let demanded = normalized(&template.spec.requirements);
     let keys: BTreeSet<&str> = demanded.iter().map(|one| one.key.as_str()).collect();
     for key in keys {
-        let mentioned: Vec<&String> = demanded.iter().filter(|one| one.key == key).flat_map(|one| &one.values).collect();
+        let mentioned: Vec<&String> =
+            demanded.iter().filter(|one| one.key == key).flat_map(|one| &one.values).collect();
         let mut seen = BTreeSet::new();
-        let bad = fresh.nodes().flat_map(|node| fresh.values(node, key, &mentioned)).find(|value| {
-            seen.insert(value.clone()) && !allows(&demanded, key, value.as_deref())
-        });
+        let bad = fresh
+            .nodes()
+            .flat_map(|node| fresh.values(node, key, &mentioned))
+            .find(|value| seen.insert(value.clone()) && !allows(&demanded, key, value.as_deref()));
         if let Some(value) = bad {
             let value = value.unwrap_or_else(|| "(none)".to_owned());
             say(Rule::Pool, format!("may become a node with {key}={value}, which its pool excludes"));

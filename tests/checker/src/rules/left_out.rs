@@ -64,8 +64,7 @@ impl Judge<'_, '_, '_> {
                 }
                 let domains: Vec<Option<String>> =
                     keys.iter().map(|key| self.domain(pool, one, offering, key)).collect();
-                let blocked =
-                    *blocked.entry(domains.clone()).or_insert_with(|| self.is_blocked(pod, &keys, &domains));
+                let blocked = *blocked.entry(domains.clone()).or_insert_with(|| self.is_blocked(pod, &keys, &domains));
                 if !blocked {
                     good.push((one, offering));
                 }
@@ -148,7 +147,10 @@ impl Judge<'_, '_, '_> {
             let mut places = others.into_iter().filter_map(|other| topology.placement.at[other]);
             domain.is_none() || !(first || places.any(|place| topology.certain(place, &term.key) == domain))
         });
-        avoided || avoids || misses || constraints(pod).iter().any(|one| skewed(topology, pod, one, domain_of(&one.key)))
+        avoided
+            || avoids
+            || misses
+            || constraints(pod).iter().any(|one| skewed(topology, pod, one, domain_of(&one.key)))
     }
 }
 

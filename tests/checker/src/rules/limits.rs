@@ -16,7 +16,8 @@ pub fn check(placement: &Placement<'_>, found: &mut Vec<Violation>) {
             let all = new + before.get(&name).copied().unwrap_or(0);
             if new > 0 && all > limit {
                 let rule = if name == "nodes" { Rule::NodeLimit } else { Rule::Limits };
-                let message = format!("pool {} may use {} {name}, and comes to {}", pool.name(), show(limit), show(all));
+                let message =
+                    format!("pool {} may use {} {name}, and comes to {}", pool.name(), show(limit), show(all));
                 found.push(Violation::of(rule, message));
             }
         }

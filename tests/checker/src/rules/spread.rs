@@ -107,11 +107,13 @@ impl Constraint {
     pub fn all_domains(&self, topology: &Topology<'_, '_>, demand: &NodeDemand) -> BTreeSet<String> {
         let placement = topology.placement;
         let types = &placement.catalog.types;
-        let sold = types.iter().flat_map(|one| one.offerings.iter().flat_map(|offering| one.values(offering, &self.key)));
+        let sold =
+            types.iter().flat_map(|one| one.offerings.iter().flat_map(|offering| one.values(offering, &self.key)));
         let there = placement.cluster.machines.iter().filter_map(|machine| machine.labels.get(&self.key));
         let pools = placement.cluster.pools.iter().map(|pool| &pool.spec.template);
         let required = pools.clone().flat_map(|template| &template.spec.requirements);
-        let named = required.filter(|one| normal(&one.key) == self.key && one.operator == "In").flat_map(|one| &one.values);
+        let named =
+            required.filter(|one| normal(&one.key) == self.key && one.operator == "In").flat_map(|one| &one.values);
         let labelled = pools.filter_map(|template| template.metadata.labels.get(&self.key));
         let all = sold.chain(there).chain(named).chain(labelled).cloned();
         all.filter(|domain| wants(demand, &self.key, domain)).collect()
@@ -124,8 +126,9 @@ struct Counts {
     /// Of the pods that share the constraint and count: by domain where that is certain, else by place.
     sharing: HashMap<String, i64>,
     sharing_open: HashMap<usize, i64>,
-    /// All pods that may be there in the end.
+    /// All pods that may be there in the end; those on a place that leaves its domain open count in each, and again by place.
     after: HashMap<String, i64>,
+    after_open: HashMap<usize, i64>,
 }
 
 impl Counts {
@@ -136,6 +139,7 @@ impl Counts {
             sharing: HashMap::new(),
             sharing_open: HashMap::new(),
             after: HashMap::new(),
+            after_open: HashMap::new(),
         };
         let mut let_in: HashMap<usize, bool> = HashMap::new();
         for (index, _, place) in topology.standing().filter(|(_, pod, _)| constraint.counts(pod, owner)) {
@@ -148,6 +152,9 @@ impl Counts {
                 if !placement.moved[index] {
                     *counts.before.entry(domain.clone()).or_default() += 1;
                 }
+            }
+            if certain.is_none() {
+                *counts.after_open.entry(place).or_default() += 1;
             }
             if placement.moved[index] && owners.binary_search(&index).is_ok() {
                 match certain {
@@ -174,18 +181,30 @@ impl Counts {
             let open = self.sharing_open.get(&place).copied().unwrap_or(0);
             if counts_itself { before + sharing + open } else { before }
         };
-        let (domain, most) = domains.iter().flatten().map(|domain| (domain, count(domain))).max_by_key(|(_, count)| *count)?;
-        let least = alternatives(&pod.demand).iter().map(|demand| self.least(topology, constraint, pod, demand)).max()?;
-        (most - least > constraint.max_skew).then(|| {
-            format!(
-                "{} on {name} makes {most} in {}={domain}, where another domain has {least}: more than maxSkew {}",
-                pod.name, constraint.key, constraint.max_skew
-            )
-        })
+        for domain in domains.iter().flatten() {
+            // If this place turns out to be here, its pods are nowhere else.
+            let elsewhere = domains.iter().flatten().filter(|other| *other != domain).collect();
+            let not_there = (elsewhere, self.after_open.get(&place).copied().unwrap_or(0));
+            let least = |demand: &NodeDemand| self.least(topology, constraint, (pod, demand), &not_there);
+            let (most, least) = (count(domain), alternatives(&pod.demand).iter().map(least).max()?);
+            if most - least > constraint.max_skew {
+                return Some(format!(
+                    "{} on {name} makes {most} in {}={domain}, where another domain has {least}: more than maxSkew {}",
+                    pod.name, constraint.key, constraint.max_skew
+                ));
+            }
+        }
+        None
     }
 
     /// The smallest number of any domain that takes part.
-    fn least(&self, topology: &Topology<'_, '_>, constraint: &Constraint, pod: &PodFacts, demand: &NodeDemand) -> i64 {
+    fn least(
+        &self,
+        topology: &Topology<'_, '_>,
+        constraint: &Constraint,
+        (pod, demand): (&PodFacts, &NodeDemand),
+        (elsewhere, fewer): &(BTreeSet<&String>, i64),
+    ) -> i64 {
         let placement = topology.placement;
         let options = topology.alone.options(pod, demand);
         if constraint.key == HOSTNAME && !options.is_empty() {
@@ -208,7 +227,11 @@ impl Counts {
             return 0;
         }
         // Where nothing takes part, nothing can be held against the plan.
-        taking_part.iter().map(|domain| self.after.get(domain).copied().unwrap_or(0)).min().unwrap_or(i64::MAX / 2)
+        let number = |domain: &String| {
+            let all = self.after.get(domain).copied().unwrap_or(0);
+            if elsewhere.contains(domain) { all - fewer } else { all }
+        };
+        taking_part.iter().map(number).min().unwrap_or(i64::MAX / 2)
     }
 }
 
