@@ -136,11 +136,12 @@ impl<'a> Fresh<'a> {
         let mut seen = BTreeSet::new();
         for node in self.nodes() {
             let table = self.table(node, &[demand]);
-            if seen.insert(table.clone()) {
-                if let Some(labels) = counterexample(&table, demand) {
-                    let (one, offering) = node;
-                    return Some(format!("{} in {} ({labels})", one.name, offering.zone));
-                }
+            if !seen.insert(table.clone()) {
+                continue;
+            }
+            if let Some(labels) = counterexample(&table, demand) {
+                let (one, offering) = node;
+                return Some(format!("{} in {} ({labels})", one.name, offering.zone));
             }
         }
         None

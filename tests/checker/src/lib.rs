@@ -57,6 +57,8 @@ pub enum Rule {
     Offerings,
     /// A claim is what its pool allows, and says so.
     Pool,
+    /// A claim demands only labels that its pool has.
+    UndefinedLabel,
     /// `minValues`.
     MinValues,
     /// A pool's limits of resources.

@@ -15,7 +15,7 @@ use crate::{Rule, Violation};
 /// A node that is there, or a claim that the plan makes.
 pub enum Place<'a> {
     Machine(&'a Machine),
-    Fresh(Fresh<'a>),
+    Fresh(Box<Fresh<'a>>),
 }
 
 pub struct Placement<'a> {
@@ -52,7 +52,7 @@ impl<'a> Placement<'a> {
             if names.insert(format!("claim/{}", claim.name), places.len()).is_some() {
                 found.push(Violation::of(Rule::Answer, format!("two claims are called {}", claim.name)));
             }
-            places.push(Place::Fresh(Fresh::new(claim, pool, catalog)));
+            places.push(Place::Fresh(Box::new(Fresh::new(claim, pool, catalog))));
         }
         let mut placement = Self {
             at: vec![None; cluster.pods.len()],

@@ -70,7 +70,7 @@ fn a_pool_decides_what_its_claims_may_be() {
     let red = demanding("{key: team, operator: In, values: [red]}");
     check(Rule::Pool, &red, &team(&["red"]), &team(&["red", "blue"]));
     broken(Rule::Pool, &red, &good());
-    broken(Rule::Pool, &with_pool(POOL), &team(&["red"]));
+    broken(Rule::UndefinedLabel, &with_pool(POOL), &team(&["red"]));
 }
 
 #[test]

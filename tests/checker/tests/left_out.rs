@@ -21,6 +21,18 @@ fn a_pod_that_a_new_node_would_take_is_not_left_out() {
 }
 
 #[test]
+fn a_pod_that_a_node_has_room_for_is_not_left_out() {
+    let no_pool = format!("{}{}", with_pod(""), node("n1", "zone-a", "")).replacen(
+        "spec: {template",
+        "spec: {replicas: 1, template",
+        1,
+    );
+    check(Rule::LeftOut, &no_pool, &Plan::default().on("a", "node/n1"), &nowhere());
+    fine(&no_pool.replace("cpu: '4'", "cpu: 900m"), &nowhere());
+    fine(&no_pool.replace("spec: {}", "spec: {unschedulable: true}"), &nowhere());
+}
+
+#[test]
 fn there_are_good_reasons() {
     for more in [
         "nodeSelector: {team: red}",

@@ -165,7 +165,7 @@ fn one_alternative_of_a_required_affinity_is_enough() {
     let (here, there) =
         (term("topology.kubernetes.io/zone", "In", "zone-a"), term("topology.kubernetes.io/zone", "In", "zone-b"));
     fine(&required(&[there.clone(), here]), &small());
-    broken(Rule::NodeAffinity, &required(&[there.clone()]), &small());
+    broken(Rule::NodeAffinity, &required(std::slice::from_ref(&there)), &small());
     fine(&required(&[there, term("team", "NotIn", "red")]), &small());
     // Either team will do, and the claim leaves both open.
     let pool_of_teams = required(&[term("team", "In", "red"), term("team", "In", "blue")]).replacen(

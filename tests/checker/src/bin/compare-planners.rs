@@ -52,13 +52,13 @@ fn main() -> ExitCode {
 
 fn compare(arguments: Arguments) -> Result<bool, CompareError> {
     let temporary = tempfile::tempdir().map_err(|error| CompareError::Write("directory".to_owned(), error))?;
-    let there = arguments.pilotlight.filter(|program| program.exists());
-    if there.is_none() {
+    let other = arguments.pilotlight.map(|program| Other { program }).filter(Other::can_plan);
+    if other.is_none() {
         println!("There is no other planner: only Karpenter's answers are judged.\n");
     }
     let comparison = Comparison {
         karpenter: Karpenter { program: arguments.oracle, workers: arguments.workers },
-        other: there.map(|program| Other { program }),
+        other,
         directory: arguments.keep.unwrap_or_else(|| temporary.path().to_owned()),
     };
     let mut fine = true;

@@ -52,6 +52,13 @@ impl Karpenter {
     }
 }
 
+impl Other {
+    /// Whether the program is there and knows the command.
+    pub fn can_plan(&self) -> bool {
+        Command::new(&self.program).args(["plan", "--help"]).output().is_ok_and(|done| done.status.success())
+    }
+}
+
 impl Planner for Karpenter {
     fn plan(&self, world: &str, cluster: &Path, catalog: &Path) -> Result<Run, CompareError> {
         let mut best: Option<Run> = None;

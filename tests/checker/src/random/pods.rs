@@ -135,8 +135,8 @@ fn selectors(draw: &mut Draw, spec: &mut Value) {
         }
         4 => {
             let term = |key: &str, value: &str| json!({"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]});
-            let first = term("topology.kubernetes.io/zone", *draw.pick::<&str>(ZONES));
-            let second = term("karpenter.sh/capacity-type", *draw.pick::<&str>(&["spot", "on-demand"]));
+            let first = term("topology.kubernetes.io/zone", draw.pick::<&str>(ZONES));
+            let second = term("karpenter.sh/capacity-type", draw.pick::<&str>(&["spot", "on-demand"]));
             require(spec, json!([first, second]));
         }
         5 => require(spec, json!([{"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}])),

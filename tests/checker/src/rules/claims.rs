@@ -103,7 +103,7 @@ fn pool(catalog: &Catalog, fresh: &Fresh<'_>, say: &mut impl FnMut(Rule, String)
     for one in &fresh.requirements {
         let absent_will_do = matches!(one.operator.as_str(), "NotIn" | "DoesNotExist");
         if !absent_will_do && !is_defined(&one.key, pool, catalog) {
-            say(Rule::Pool, format!("demands the label {}, which its pool does not have", one.key));
+            say(Rule::UndefinedLabel, format!("demands the label {}, which its pool does not have", one.key));
         }
     }
     let demanded = normalized(&template.spec.requirements);

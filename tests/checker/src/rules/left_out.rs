@@ -1,16 +1,22 @@
-//! A pod that goes nowhere although a new node just for it would obviously do: beside everything the plan does, within the limits
-//! that remain, and with every doubt (open domains, counts) held against it. Such a pod was left out for no reason.
+//! A pod that goes nowhere although a node that is there, or a new one just for it, would obviously do: beside everything the plan
+//! does, within the limits that remain, and with every doubt (open domains, counts) held against it. Such a pod was left out for
+//! no reason.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::limits::usage;
+use super::node::can_attach;
 use super::spread::{Constraint, constraints};
 use super::topology::{Term, Topology, affinity_terms, anti_affinity_terms};
 use crate::catalog::{InstanceType, Offering};
 use crate::cluster::{PodFacts, Role};
+use crate::daemons;
 use crate::fresh::normalized;
 use crate::labels::{HOSTNAME, NODE_POOL, WELL_KNOWN, normal};
+use crate::machines::Machine;
 use crate::objects::NodePool;
+use crate::placement::{Place, Placement};
+use crate::pods::untolerated;
 use crate::quantity::{self, ONE, Resources};
 use crate::{Rule, Violation};
 
@@ -21,7 +27,7 @@ pub fn check(topology: &Topology<'_, '_>, found: &mut Vec<Violation>) {
         if pod.role != Role::Waiting || placement.at[index].is_some() || is_strange(pod) {
             continue;
         }
-        if let Some(option) = judge.option(pod) {
+        if let Some(option) = judge.machine(pod).or_else(|| judge.option(pod)) {
             found.push(Violation::of(Rule::LeftOut, format!("{} is left out, but {option} would take it", pod.name)));
         }
     }
@@ -43,6 +49,24 @@ struct Judge<'t, 'p, 'a> {
 }
 
 impl Judge<'_, '_, '_> {
+    /// A node that is there, or on its way, and has room.
+    fn machine(&mut self, pod: &PodFacts) -> Option<String> {
+        let placement = self.topology.placement;
+        let volumes = placement.cluster.volumes.demands(&pod.pod).ok()?;
+        let keys = self.keys(pod);
+        placement.places.iter().enumerate().find_map(|(index, place)| {
+            let Place::Machine(machine) = place else { return None };
+            let suits = !machine.leaving
+                && untolerated(&pod.pod, &machine.taints).is_none()
+                && std::iter::once(&pod.demand).chain(&volumes).all(|demand| place.refuses(demand).is_none());
+            if !suits || !has_room(placement, index, machine, pod) || !can_attach(placement, index, pod) {
+                return None;
+            }
+            let domains: Vec<Option<String>> = keys.iter().map(|key| machine.labels.get(key).cloned()).collect();
+            (!self.is_blocked(pod, &keys, &domains)).then(|| machine.place.clone())
+        })
+    }
+
     fn option(&mut self, pod: &PodFacts) -> Option<String> {
         let placement = self.topology.placement;
         let options = self.topology.alone.options(pod, &pod.demand);
@@ -154,13 +178,23 @@ impl Judge<'_, '_, '_> {
     }
 }
 
+/// Resources and ports for one more pod, with nothing overcommitted.
+fn has_room(placement: &Placement<'_>, index: usize, machine: &Machine, pod: &PodFacts) -> bool {
+    let there: Vec<&PodFacts> = placement.on[index].iter().map(|one| placement.pod(*one)).collect();
+    let mut wanted = daemons::total(there.iter().copied().chain([pod]));
+    quantity::add(&mut wanted, &daemons::outstanding(placement.cluster, machine, index));
+    let enough = wanted.iter().all(|(name, amount)| machine.allocatable.get(name).copied().unwrap_or(0) >= *amount);
+    let ports = there
+        .iter()
+        .chain(&placement.cluster.daemons.iter().collect::<Vec<_>>())
+        .all(|other| !other.ports.iter().any(|theirs| pod.ports.iter().any(|port| port.conflicts(theirs))));
+    enough && ports
+}
+
 /// Whether one more pod in a domain may break its constraint, in the strictest reading of it.
 fn skewed(topology: &Topology<'_, '_>, pod: &PodFacts, constraint: &Constraint, domain: Option<String>) -> bool {
     let Some(domain) = domain else { return true };
     let own = i64::from(constraint.counts(pod, pod));
-    if constraint.key == HOSTNAME {
-        return own > constraint.max_skew;
-    }
     let mut least: BTreeMap<String, i64> =
         constraint.all_domains(topology, &pod.demand).into_iter().map(|domain| (domain, 0)).collect();
     let mut here = own;
@@ -169,13 +203,15 @@ fn skewed(topology: &Topology<'_, '_>, pod: &PodFacts, constraint: &Constraint, 
             here += 1;
         }
         let certain = topology.certain(place, &constraint.key);
-        if let Some(count) = certain.and_then(|certain| least.get_mut(&certain)) {
-            if constraint.lets_in(&topology.placement.places[place], pod) {
-                *count += 1;
-            }
+        let there = constraint.lets_in(&topology.placement.places[place], pod);
+        if let (Some(count), true) = (certain.and_then(|certain| least.get_mut(&certain)), there) {
+            *count += 1;
         }
     }
-    here - least.values().min().copied().unwrap_or(0) > constraint.max_skew
+    // A new host can always be had, and domains may be too few: then the minimum is 0.
+    let nought = constraint.key == HOSTNAME || constraint.min_domains > 1;
+    let least = if nought { 0 } else { least.values().min().copied().unwrap_or(0) };
+    here - least > constraint.max_skew
 }
 
 /// Whether what would do is enough for `minValues`.

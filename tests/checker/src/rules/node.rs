@@ -13,10 +13,8 @@ pub fn check(placement: &Placement<'_>, found: &mut Vec<Violation>) {
     for (_, pod, index) in placement.moves() {
         let place = &placement.places[index];
         let (who, wherever) = (&pod.name, place.name());
-        if let Place::Machine(machine) = place {
-            if machine.leaving {
-                found.push(Violation::of(Rule::Answer, format!("{who} is sent to {wherever}, which is being deleted")));
-            }
+        if matches!(place, Place::Machine(machine) if machine.leaving) {
+            found.push(Violation::of(Rule::Answer, format!("{who} is sent to {wherever}, which is being deleted")));
         }
         if let Some(taint) = untolerated(&pod.pod, place.taints()) {
             let taint = format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect);
@@ -76,6 +74,20 @@ fn ports(placement: &Placement<'_>, index: usize, found: &mut Vec<Violation>) {
             }
         }
     }
+}
+
+/// Whether a node can attach what one more pod needs.
+pub fn can_attach(placement: &Placement<'_>, index: usize, pod: &PodFacts) -> bool {
+    let Place::Machine(machine) = &placement.places[index] else { return true };
+    let volumes = &placement.cluster.volumes;
+    let all = placement.on[index].iter().map(|there| placement.pod(*there)).chain([pod]);
+    let mut by_driver: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (driver, claim) in all.flat_map(|pod| volumes.attachments(&pod.pod)) {
+        by_driver.entry(driver).or_default().insert(claim);
+    }
+    by_driver
+        .iter()
+        .all(|(driver, claims)| machine.volume_limits.get(driver).is_none_or(|limit| claims.len() <= *limit))
 }
 
 fn attachments(placement: &Placement<'_>, index: usize, found: &mut Vec<Violation>) {

@@ -43,7 +43,7 @@ pub fn check(topology: &Topology<'_, '_>, found: &mut Vec<Violation>) {
 pub struct Constraint {
     pub key: String,
     pub max_skew: i64,
-    min_domains: usize,
+    pub min_domains: usize,
     honor_affinity: bool,
     honor_taints: bool,
     selector: Option<LabelSelector>,
