@@ -2,12 +2,12 @@
 //! requirements leave open. Each of them has to keep every constraint.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::answer::ClaimAnswer;
 use crate::catalog::{Catalog, InstanceType, Offering};
 use crate::labels::{
-    HOSTNAME, INITIALIZED, INSTANCE_TYPE, NodeDemand, REGISTERED, WELL_KNOWN, allows, normal, representatives,
+    HOSTNAME, INITIALIZED, INSTANCE_TYPE, NodeDemand, REGISTERED, WELL_KNOWN, allows, holds, normal, representatives,
 };
 use crate::objects::{NodePool, Requirement};
 use crate::quantity;
@@ -18,6 +18,8 @@ pub struct Fresh<'a> {
     pub requirements: Vec<Requirement>,
     /// Type and offering by number, of all nodes that may come of the claim.
     pub candidates: Vec<(usize, usize)>,
+    /// Names of the types that the requirements allow.
+    open_types: HashSet<String>,
     pool_labels: BTreeMap<String, String>,
     catalog: &'a Catalog,
 }
@@ -45,13 +47,13 @@ impl<'a> Fresh<'a> {
         let requirements = normalized(&answer.requirements);
         let requests = quantity::resources(&answer.requests);
         let listed: BTreeSet<String> = answer.offerings.iter().map(|one| one.instance_type.clone()).collect();
-        let mut fresh =
-            Self { answer, pool, requirements, candidates: Vec::new(), pool_labels: pool.labels(), catalog };
-        let named = fresh.requirements.iter().any(|one| one.key == INSTANCE_TYPE && one.operator == "In");
+        let named = requirements.iter().any(|one| one.key == INSTANCE_TYPE && one.operator == "In");
+        let open_types = open_types(&requirements, catalog);
+        let pool_labels = pool.labels();
+        let mut fresh = Self { answer, pool, requirements, candidates: Vec::new(), open_types, pool_labels, catalog };
         for (index, one) in catalog.types.iter().enumerate() {
             let fits = requests.iter().all(|(name, amount)| one.capacity.get(name).copied().unwrap_or(0) >= *amount);
-            let open = allows(&fresh.requirements, INSTANCE_TYPE, Some(&one.name));
-            if listed.contains(&one.name) || (open && (named || fits)) {
+            if listed.contains(&one.name) || (fresh.open_types.contains(&one.name) && (named || fits)) {
                 let available = one.offerings.iter().enumerate().filter(|(_, offering)| offering.available);
                 let open = available.filter(|(_, offering)| fresh.leaves_open(one, offering));
                 let found: Vec<_> = open.map(|(number, _)| (index, number)).collect();
@@ -71,11 +73,15 @@ impl<'a> Fresh<'a> {
 
     /// Whether the requirements allow a node of this type and offering.
     pub fn leaves_open(&self, one: &InstanceType, offering: &Offering) -> bool {
-        let mut keys = self.requirements.iter().map(|one| one.key.as_str());
-        keys.all(|key| !self.catalog.decides(key) || !self.decided(one, offering, key).is_empty())
+        let keys = self.requirements.iter().map(|one| one.key.as_str()).filter(|key| *key != INSTANCE_TYPE);
+        let mut decided = keys.filter(|key| self.catalog.decides(key));
+        self.open_types.contains(&one.name) && decided.all(|key| !self.decided(one, offering, key).is_empty())
     }
 
     fn decided(&self, one: &InstanceType, offering: &Offering, key: &str) -> Vec<Option<String>> {
+        if key == INSTANCE_TYPE {
+            return self.open_types.contains(&one.name).then(|| Some(one.name.clone())).into_iter().collect();
+        }
         let values = one.values(offering, key);
         let all = values.iter().map(|value| Some(value.clone())).chain(values.is_empty().then_some(None));
         all.filter(|value| allows(&self.requirements, key, value.as_deref())).collect()
@@ -169,6 +175,19 @@ impl<'a> Fresh<'a> {
         };
         keys.into_iter().map(row).collect()
     }
+}
+
+/// The one requirement with hundreds of values: looked up instead of searched.
+fn open_types(requirements: &[Requirement], catalog: &Catalog) -> HashSet<String> {
+    let own: Vec<&Requirement> = requirements.iter().filter(|one| one.key == INSTANCE_TYPE).collect();
+    let (lists, others): (Vec<&Requirement>, Vec<&Requirement>) = own.into_iter().partition(|one| one.operator == "In");
+    let lists: Vec<HashSet<&String>> = lists.into_iter().map(|one| one.values.iter().collect()).collect();
+    let names = catalog.types.iter().map(|one| &one.name);
+    let open = names.filter(|name| {
+        let other = others.iter().all(|one| holds(&one.operator, &one.values, Some(name)));
+        other && lists.iter().all(|list| list.contains(name))
+    });
+    open.cloned().collect()
 }
 
 /// Requirements under present names of their keys.

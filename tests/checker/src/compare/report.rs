@@ -10,8 +10,15 @@ use crate::Rule;
 const SAME: f64 = 1e-6;
 
 /// Rules that Karpenter breaks by design; README.md says how. It breaking another one would be news.
-const KNOWN: &[Rule] =
-    &[Rule::PodAffinity, Rule::PodAntiAffinity, Rule::Spread, Rule::UndefinedLabel, Rule::NodeLimit, Rule::LeftOut];
+const KNOWN: &[Rule] = &[
+    Rule::NodeAffinity,
+    Rule::PodAffinity,
+    Rule::PodAntiAffinity,
+    Rule::Spread,
+    Rule::UndefinedLabel,
+    Rule::NodeLimit,
+    Rule::LeftOut,
+];
 
 /// Sums over worlds, and lists.
 #[derive(Default)]
