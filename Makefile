@@ -9,6 +9,10 @@ FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
 BINARIES := $(FUNCTIONS) pilotlight world
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
+# How much `make peers` compares: random worlds, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
+WORLDS ?= 200
+SEED ?= 1
+BENCH ?= 500
 VENV := target/venv
 # Named, so that `make build` and `cargo lambda build` share what they compile.
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
@@ -54,6 +58,13 @@ power-peers: ## Our power provider against a Redfish service and a MAAS webhook 
 .PHONY: scaleway-peer
 scaleway-peer: ## What the Scaleway provider sends against the OpenAPI document that SCALEWAY_OPENAPI names
 	@SCALEWAY_OPENAPI="$(SCALEWAY_OPENAPI)" sh tests/peers/scaleway/run.sh
+
+.PHONY: peers
+peers: ## Karpenter's own scheduler and `pilotlight plan` on the same worlds: pods, cost, nodes, time; WORLDS=200 SEED=1 BENCH=500
+	sh tests/peers/karpenter/setup.sh
+	cargo build --quiet --release --package checker --package pilotlight
+	target/release/compare-planners --oracle target/peers/karpenter-oracle --pilotlight target/release/pilotlight \
+	  --worlds $(WORLDS) --seed $(SEED) --bench $(BENCH)
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/

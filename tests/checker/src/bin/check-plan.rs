@@ -1,0 +1,46 @@
+//! check-plan: judges the answer of a planner. Prints what is wrong with it and exits with 1; says nothing and exits with 0 if it is fine.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{fs, io};
+
+use checker::{Answer, Catalog, Cluster, LoadError, check};
+use clap::Parser;
+
+#[derive(Parser)]
+struct Arguments {
+    /// Kubernetes YAML: files, or directories of them
+    #[arg(short = 'f', long = "file", required = true, num_args = 1..)]
+    files: Vec<PathBuf>,
+    /// Instance types, in the JSON of Karpenter's KWOK provider
+    #[arg(long)]
+    catalog: PathBuf,
+    /// The answer: what `pilotlight plan -o json` printed
+    #[arg(long)]
+    answer: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match judge(&Arguments::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("check-plan: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn judge(arguments: &Arguments) -> Result<usize, LoadError> {
+    let read =
+        |path: &PathBuf| fs::read_to_string(path).map_err(|error: io::Error| LoadError::File(path.clone(), error));
+    let catalog = Catalog::parse(&read(&arguments.catalog)?)?;
+    let cluster = Cluster::read(&arguments.files, &catalog)?;
+    let answer: Answer =
+        serde_json::from_str(&read(&arguments.answer)?).map_err(|error| LoadError::Answer(error.to_string()))?;
+    let violations = check(&cluster, &catalog, &answer);
+    for violation in &violations {
+        println!("{violation}");
+    }
+    Ok(violations.len())
+}

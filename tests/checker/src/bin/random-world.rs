@@ -1,0 +1,34 @@
+//! random-world: writes a random cluster and its catalogue into a directory.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use checker::random::World;
+use clap::Parser;
+
+#[derive(Parser)]
+struct Arguments {
+    /// The same seed makes the same world
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only resources, taints and selectors, few pods
+    #[arg(long)]
+    plain: bool,
+    /// Where cluster.yaml and catalog.json go
+    directory: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let world = if arguments.plain { World::plain(arguments.seed) } else { World::random(arguments.seed) };
+    match world.write(&arguments.directory) {
+        Ok((cluster, catalog)) => {
+            println!("{} {} {:?}", cluster.display(), catalog.display(), world.themes);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("random-world: cannot write into {}: {error}", arguments.directory.display());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Workloads to pods, as their controllers would make them: NAME-0, NAME-1, …, unbound. Pods that the files hold already count.
+
+use std::collections::HashSet;
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaimVolumeSource;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodTemplateSpec, Volume};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use crate::load::Objects;
+use crate::pods::{is_terminal, name, namespace};
+
+/// Makes the missing pods, and the volume claims of stateful pods and of ephemeral volumes.
+pub fn expand(objects: &mut Objects) {
+    let mut maker = Maker {
+        pod_names: objects.pods.iter().map(|pod| key(&pod.metadata)).collect(),
+        claim_names: objects.volume_claims.iter().map(|claim| key(&claim.metadata)).collect(),
+        pods: Vec::new(),
+        claims: Vec::new(),
+    };
+    for set in &objects.deployments {
+        let Some(spec) = &set.spec else { continue };
+        let prefix = format!("{}-", name(&set.metadata));
+        let ours = |owner: &OwnerReference| {
+            let hash = owner.name.strip_prefix(&prefix);
+            owner.kind == "ReplicaSet" && hash.is_some_and(|hash| !hash.contains('-'))
+        };
+        let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
+        maker.spawn(&set.metadata, ("apps/v1", "ReplicaSet"), &spec.template, wanted, &[]);
+    }
+    for set in &objects.replica_sets {
+        let Some(spec) = &set.spec else { continue };
+        let spoken_for = controller(&set.metadata).is_some_and(|owner| {
+            let same = |one: &ObjectMeta| namespace(one) == namespace(&set.metadata) && name(one) == owner.name;
+            owner.kind == "Deployment" && objects.deployments.iter().any(|one| same(&one.metadata))
+        });
+        if let (false, Some(template)) = (spoken_for, &spec.template) {
+            let ours = owned_by("ReplicaSet", &set.metadata);
+            let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
+            maker.spawn(&set.metadata, ("apps/v1", "ReplicaSet"), template, wanted, &[]);
+        }
+    }
+    for set in &objects.stateful_sets {
+        let Some(spec) = &set.spec else { continue };
+        let ours = owned_by("StatefulSet", &set.metadata);
+        let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
+        let volumes = spec.volume_claim_templates.as_deref().unwrap_or_default();
+        maker.spawn(&set.metadata, ("apps/v1", "StatefulSet"), &spec.template, wanted, volumes);
+    }
+    for job in &objects.jobs {
+        let Some(spec) = &job.spec else { continue };
+        let mut wanted = i64::from(spec.parallelism.unwrap_or(1));
+        if let Some(completions) = spec.completions {
+            let succeeded = job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0);
+            wanted = wanted.min(i64::from(completions - succeeded));
+        }
+        if spec.suspend == Some(true) {
+            wanted = 0;
+        }
+        wanted -= count(&objects.pods, &job.metadata, owned_by("Job", &job.metadata));
+        maker.spawn(&job.metadata, ("batch/v1", "Job"), &spec.template, wanted, &[]);
+    }
+    let Maker { pods, claims, mut claim_names, .. } = maker;
+    objects.pods.extend(pods);
+    objects.volume_claims.extend(claims);
+    make_ephemeral_claims(objects, &mut claim_names);
+}
+
+struct Maker {
+    pod_names: HashSet<String>,
+    claim_names: HashSet<String>,
+    pods: Vec<Pod>,
+    claims: Vec<PersistentVolumeClaim>,
+}
+
+impl Maker {
+    fn spawn(
+        &mut self,
+        owner: &ObjectMeta,
+        (api_version, kind): (&str, &str),
+        template: &PodTemplateSpec,
+        wanted: i64,
+        volumes: &[PersistentVolumeClaim],
+    ) {
+        let (mut made, mut number) = (0, 0);
+        while made < wanted {
+            let mut pod = Pod { metadata: template.metadata.clone().unwrap_or_default(), ..Pod::default() };
+            pod.spec = template.spec.clone();
+            pod.metadata.namespace = Some(namespace(owner).to_owned());
+            pod.metadata.name = Some(format!("{}-{number}", name(owner)));
+            number += 1;
+            if !self.pod_names.insert(key(&pod.metadata)) {
+                continue;
+            }
+            pod.metadata.owner_references = Some(vec![OwnerReference {
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                name: name(owner).to_owned(),
+                controller: Some(true),
+                ..OwnerReference::default()
+            }]);
+            for template in volumes {
+                self.mount(&mut pod, template);
+            }
+            self.pods.push(pod);
+            made += 1;
+        }
+    }
+
+    fn mount(&mut self, pod: &mut Pod, template: &PersistentVolumeClaim) {
+        let volume_name = name(&template.metadata).to_owned();
+        let claim_name = format!("{volume_name}-{}", name(&pod.metadata));
+        let spec = template.spec.clone().unwrap_or_default();
+        let claim = claim(namespace(&pod.metadata), &claim_name, template.metadata.clone(), spec);
+        if self.claim_names.insert(key(&claim.metadata)) {
+            self.claims.push(claim);
+        }
+        let source = PersistentVolumeClaimVolumeSource { claim_name, read_only: None };
+        let volume = Volume { name: volume_name.clone(), persistent_volume_claim: Some(source), ..Volume::default() };
+        let volumes = pod.spec.get_or_insert_default().volumes.get_or_insert_default();
+        volumes.retain(|one| one.name != volume_name);
+        volumes.push(volume);
+    }
+}
+
+fn make_ephemeral_claims(objects: &mut Objects, taken: &mut HashSet<String>) {
+    for pod in &objects.pods {
+        for volume in pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten()) {
+            let template = volume.ephemeral.as_ref().and_then(|source| source.volume_claim_template.as_ref());
+            let Some(template) = template else { continue };
+            let claim_name = format!("{}-{}", name(&pod.metadata), volume.name);
+            let meta = template.metadata.clone().unwrap_or_default();
+            let claim = claim(namespace(&pod.metadata), &claim_name, meta, template.spec.clone());
+            if taken.insert(key(&claim.metadata)) {
+                objects.volume_claims.push(claim);
+            }
+        }
+    }
+}
+
+fn claim(space: &str, called: &str, meta: ObjectMeta, spec: PersistentVolumeClaimSpec) -> PersistentVolumeClaim {
+    let metadata = ObjectMeta { namespace: Some(space.to_owned()), name: Some(called.to_owned()), ..meta };
+    PersistentVolumeClaim { metadata, spec: Some(spec), status: None }
+}
+
+fn key(meta: &ObjectMeta) -> String {
+    format!("{}/{}", namespace(meta), name(meta))
+}
+
+fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+}
+
+fn owned_by<'a>(kind: &'a str, owner: &'a ObjectMeta) -> impl Fn(&OwnerReference) -> bool + 'a {
+    move |one| one.kind == kind && one.name == name(owner)
+}
+
+fn count(pods: &[Pod], owner: &ObjectMeta, ours: impl Fn(&OwnerReference) -> bool) -> i64 {
+    let belongs = |pod: &&Pod| {
+        let owned = controller(&pod.metadata).is_some_and(&ours);
+        namespace(&pod.metadata) == namespace(owner) && owned && !is_terminal(pod)
+    };
+    i64::try_from(pods.iter().filter(belongs).count()).unwrap_or(i64::MAX)
+}
