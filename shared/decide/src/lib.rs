@@ -12,5 +12,6 @@
 pub mod claim;
 pub mod conditions;
 pub mod ladder;
+pub mod place;
 pub mod requirement;
 pub mod termination;

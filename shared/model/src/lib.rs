@@ -12,6 +12,7 @@ pub mod instance;
 pub mod names;
 pub mod node;
 pub mod offering;
+pub mod place;
 pub mod plan;
 pub mod requirement;
 pub mod resources;
