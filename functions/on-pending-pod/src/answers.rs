@@ -22,7 +22,7 @@ pub fn answer(seen: &Seen, plan: &Provisioning, subject: &str) -> Answer {
                 let words = claim.annotations.get(model::names::EXPECTED).map(String::as_str).unwrap_or_default();
                 format!("NodeClaim {} is made for it, {words}", claim.name)
             });
-            Answer::done(format!("pod {subject}: {}", expected.unwrap_or_default()))
+            Answer::Done { reason: format!("pod {subject}: {}", expected.unwrap_or_default()) }
         }
         Told::OnItsWay { claim, expected } => {
             Answer::nothing(format!("pod {subject}: NodeClaim {claim} is on its way for it, {expected}"))

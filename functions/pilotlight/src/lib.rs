@@ -87,7 +87,7 @@ enum Output {
 /// All functions of this product. A new one is a new line.
 pub fn functions(parts: PartsSource) -> Vec<Function> {
     vec![
-        on_pending_pod::function(),
+        on_pending_pod::function(parts.clone()),
         on_nodeclaim::function(parts.clone()),
         on_workspace::function(),
         on_idle_timer::function(),

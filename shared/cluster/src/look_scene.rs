@@ -39,8 +39,8 @@ impl Cluster {
         let pods: Vec<KubePod> =
             self.all(rights::LIST_PODS, "listing pods", ListParams::default().fields(NOT_OVER)).await?;
         let mut source = SceneSource {
-            nodes: self.all(rights::LIST_NODES, "listing Nodes", ListParams::default()).await?,
-            daemon_sets: self.all(rights::LIST_DAEMONS, "listing DaemonSets", ListParams::default()).await?,
+            nodes: self.every(rights::LIST_NODES, "listing Nodes").await?,
+            daemon_sets: self.every::<DaemonSet>(rights::LIST_DAEMONS, "listing DaemonSets").await?,
             ..SceneSource::default()
         };
         if pods.iter().any(|pod| !is_bound(pod) && has_volumes(pod)) {

@@ -21,7 +21,7 @@ use world::{
 };
 
 /// The functions that are on stage.
-pub const FUNCTIONS: [Make; 2] = [on_nodeclaim::function, on_delete::function];
+pub const FUNCTIONS: [Make; 3] = [on_pending_pod::function, on_nodeclaim::function, on_delete::function];
 
 /// Of the world's time: whatever has not happened by then does not.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
@@ -57,7 +57,7 @@ impl Theatre {
         let mut messenger = Messenger::new(&self.world, &FUNCTIONS);
         let answers = self.answers.clone();
         messenger.telling = Arc::new(move |delivery: &Delivery| {
-            answers.lock().unwrap().insert(delivery.claim.clone(), delivery.answer.clone());
+            answers.lock().unwrap().insert(delivery.subject.clone(), delivery.answer.clone());
         });
         messenger
     }

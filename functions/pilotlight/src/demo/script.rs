@@ -117,7 +117,7 @@ impl Script {
         messenger.telling = Arc::new(move |delivery: &Delivery| {
             if let Some(answer) = &delivery.answer {
                 let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                answers.insert(delivery.claim.clone(), answer.clone());
+                answers.insert(delivery.subject.clone(), answer.clone());
             }
         });
         messenger
