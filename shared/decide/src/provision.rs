@@ -16,7 +16,7 @@ use model::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use nominations::{nominated_on, spoken_for};
+pub use nominations::nominated_on;
 pub use words::{LONGEST_TEXT, on_its_way};
 
 /// Everything that a decision looks at.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ClassRef, ObjectName, PodRef, Requirement, Resources, Taint, Uid, place::PoolRequirement};
+use crate::{ClassRef, ObjectName, PodRef, Resources, Taint, Uid, place::PoolRequirement};
 
 /// A NodeClaim to be made, whole. Its name says what it is for, so making it twice is making it once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +37,4 @@ pub struct PodNote {
     /// PascalCase.
     pub reason: String,
     pub text: String,
-}
-
-impl ClaimToMake {
-    /// What stands in `values` of an `In` on this key.
-    pub fn values(&self, key: &str) -> &[String] {
-        let on_key = |one: &&PoolRequirement| one.requirement.key == key;
-        let found: Option<&Requirement> = self.requirements.iter().find(on_key).map(|one| &one.requirement);
-        found.map_or(&[], |requirement| requirement.values.as_slice())
-    }
 }

@@ -2,10 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use model::{
-    Claim, ConditionKind, Quantity, Resources, Uid, names,
+    Claim, ConditionKind, Uid, names,
     place::{NodeStage, PodThere, PodToPlace, Scene},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How long the scheduler may take to bind pods to a node that is ready for them. After that they find their place anew.
 const UNTIL_BOUND: SignedDuration = SignedDuration::from_secs(60);
@@ -27,13 +27,8 @@ pub fn nominated_on<'a>(pod: &Uid, claims: &'a [Claim], now: Timestamp) -> Optio
     claims.iter().find(|claim| holds(claim, now) && pods_of(claim).any(|uid| uid == pod.as_str()))
 }
 
-/// All pods that some claim was made for and is still coming.
-pub fn spoken_for(claims: &[Claim], now: Timestamp) -> BTreeSet<&str> {
-    claims.iter().filter(|claim| holds(claim, now)).flat_map(pods_of).collect()
-}
-
-/// Puts pods onto the claims that were made for them, as if they were bound, and returns them. One for which there is no room
-/// any more, because others came first, is left to find a place anew.
+/// Puts pods onto the claims that were made for them, as if they were bound, and returns them. Once there is a Node its room is
+/// real, and others may have come first: those pods are placed with the rest, there if it still holds.
 pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
     let mut by_pod: BTreeMap<&str, (&Claim, Option<usize>)> = BTreeMap::new();
     for claim in claims.iter().filter(|claim| holds(claim, now)) {
@@ -42,21 +37,20 @@ pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp)
             by_pod.entry(uid).or_insert((claim, node));
         }
     }
-    let mut free: BTreeMap<usize, Option<Resources>> = BTreeMap::new();
+    let is_there = |node: usize| scene.nodes.get(node).is_some_and(|node| node.stage != NodeStage::InFlight);
     let (mut settled, mut waiting) = (vec![], vec![]);
-    for pod in core::mem::take(&mut scene.pods) {
-        let mut has_room = |node: usize| {
-            let room = free.entry(node).or_insert_with(|| free_on(scene, node));
-            room.as_mut().is_none_or(|room| takes(room, &pod.requests))
-        };
-        match by_pod.get(pod.uid.as_str()) {
-            Some((claim, Some(node))) if has_room(*node) => {
-                scene.bound.push(as_bound(&pod, *node));
-                settled.push((pod, *claim));
+    for mut pod in core::mem::take(&mut scene.pods) {
+        match by_pod.get(pod.uid.as_str()).copied() {
+            Some((_, Some(node))) if is_there(node) => {
+                pod.planned = Some(node);
+                waiting.push(pod);
             }
-            // Nobody can tell yet what will come of it; it is coming for this pod all the same.
-            Some((claim, None)) => settled.push((pod, *claim)),
-            Some(_) | None => waiting.push(pod),
+            Some((claim, node)) => {
+                // Where nobody can tell yet what will come of the claim, it is coming for this pod all the same.
+                scene.bound.extend(node.map(|node| as_bound(&pod, node)));
+                settled.push((pod, claim));
+            }
+            None => waiting.push(pod),
         }
     }
     scene.pods = waiting;
@@ -83,35 +77,4 @@ pub(super) fn as_bound(pod: &PodToPlace, node: usize) -> PodThere {
 fn node_of(scene: &Scene, claim: &Claim) -> Option<usize> {
     let called = |name: &str| scene.nodes.iter().position(|node| node.name.as_str() == name && !node.deleting);
     claim.status.node.as_deref().and_then(called).or_else(|| called(claim.key.name.as_str()))
-}
-
-/// What nobody has of a node. A claim without a Node holds what it was made for, whatever is known of its machine by now.
-fn free_on(scene: &Scene, node: usize) -> Option<Resources> {
-    let there = scene.nodes.get(node).filter(|there| there.stage != NodeStage::InFlight)?;
-    let mut free = there.allocatable.clone();
-    for (name, amount) in &there.promised {
-        let own = free.entry(name.clone()).or_default();
-        *own = (*own).max(*amount);
-    }
-    for pod in scene.bound.iter().filter(|pod| pod.node == node) {
-        take(&mut free, &pod.requests);
-    }
-    Some(free)
-}
-
-/// Takes it if there is enough. A resource that the node does not name appears late: nobody can tell yet.
-fn takes(free: &mut Resources, wanted: &Resources) -> bool {
-    let fits = wanted.iter().all(|(name, amount)| free.get(name).is_none_or(|has| has >= amount));
-    if fits {
-        take(free, wanted);
-    }
-    fits
-}
-
-fn take(free: &mut Resources, wanted: &Resources) {
-    for (name, amount) in wanted {
-        if let Some(has) = free.get_mut(name) {
-            *has = Quantity::from_thousandths(has.thousandths() - amount.thousandths());
-        }
-    }
 }
