@@ -6,7 +6,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
-BINARIES := $(FUNCTIONS) pilotlight world
+BINARIES := $(FUNCTIONS) forwarder pilotlight world
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
 VENV := target/venv

@@ -29,15 +29,32 @@ pub enum ConnectError {
     Client { url: String, why: kube::Error },
 }
 
+/// A watch is silent for as long as nothing changes; the server ends it before this.
+const LONGEST_SILENCE: Duration = Duration::from_secs(330);
+
 /// `kubeconfig` is the value of the variable KUBECONFIG: one path or several, as kubectl takes them. Without it, we run
 /// in a pod. Nothing is sent yet.
 pub async fn connect(kubeconfig: Option<&OsStr>) -> Result<Client, ConnectError> {
-    let config = match kubeconfig.filter(|paths| !paths.is_empty()) {
-        Some(paths) => from_files(paths).await?,
-        None => Config::incluster().map_err(|why| ConnectError::Nowhere { why })?,
-    };
+    client(ours(read(kubeconfig).await?))
+}
+
+/// The same for whoever watches: it may wait long for the next word.
+pub async fn connect_to_watch(kubeconfig: Option<&OsStr>) -> Result<Client, ConnectError> {
+    let mut config = ours(read(kubeconfig).await?);
+    config.read_timeout = Some(LONGEST_SILENCE);
+    client(config)
+}
+
+async fn read(kubeconfig: Option<&OsStr>) -> Result<Config, ConnectError> {
+    match kubeconfig.filter(|paths| !paths.is_empty()) {
+        Some(paths) => from_files(paths).await,
+        None => Config::incluster().map_err(|why| ConnectError::Nowhere { why }),
+    }
+}
+
+fn client(config: Config) -> Result<Client, ConnectError> {
     let url = config.cluster_url.to_string();
-    Client::try_from(ours(config)).map_err(|why| ConnectError::Client { url, why })
+    Client::try_from(config).map_err(|why| ConnectError::Client { url, why })
 }
 
 async fn from_files(paths: &OsStr) -> Result<Config, ConnectError> {

@@ -80,7 +80,7 @@ mod stock;
 mod volumes;
 
 pub use change::Deleted;
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, connect, connect_to_watch};
 pub use error::{ClusterError, Kind};
 pub use leases::MachineHeld;
 pub use look::ClassServed;

@@ -1,6 +1,6 @@
 //! Taints on nodes and what tolerates them.
 
-use core::str::FromStr;
+use core::{fmt, str::FromStr};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
@@ -52,6 +52,12 @@ impl Effect {
             Effect::PreferNoSchedule => "PreferNoSchedule",
             Effect::NoExecute => "NoExecute",
         }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
