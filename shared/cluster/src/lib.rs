@@ -58,6 +58,8 @@ mod change;
 mod change_node;
 mod change_status;
 mod connect;
+mod connect_config;
+mod connect_entra;
 pub mod crd;
 mod error;
 mod events;
@@ -80,7 +82,8 @@ mod stock;
 mod volumes;
 
 pub use change::Deleted;
-pub use connect::{ConnectError, connect, connect_to_watch};
+pub use connect::{ConnectError, Way, connect, connect_to_watch};
+pub use connect_entra::EntraTokens;
 pub use error::{ClusterError, Kind};
 pub use leases::MachineHeld;
 pub use look::ClassServed;
