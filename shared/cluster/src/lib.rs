@@ -61,6 +61,7 @@ mod read_node;
 mod read_pod;
 mod refuse;
 pub mod rights;
+pub mod scene;
 mod stock;
 mod volumes;
 
@@ -72,7 +73,7 @@ pub use look::ClassServed;
 pub use look_more::NodePower;
 pub use node_search::NodeSearch;
 pub use pods::Evicted;
-pub use read_claim::{ClaimAsRead, ClaimRead, Malformed};
+pub use read_claim::{ClaimAsRead, ClaimRead, Malformed, read_claim};
 
 /// The cluster, as far as the functions read and change it. Cheap to clone: all clones share their connections.
 #[derive(Clone)]
