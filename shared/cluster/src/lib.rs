@@ -78,6 +78,7 @@ mod read_node;
 mod read_pod;
 mod refuse;
 pub mod rights;
+pub mod scene;
 mod stock;
 mod volumes;
 
@@ -93,7 +94,7 @@ pub use node_search::NodeSearch;
 pub use pods::Evicted;
 pub use provision_claims::Made;
 pub use provision_turn::{OurTurn, TURN, Turn};
-pub use read_claim::{ClaimAsRead, ClaimRead, Malformed};
+pub use read_claim::{ClaimAsRead, ClaimRead, Malformed, read_claim};
 
 /// The cluster, as far as the functions read and change it. Cheap to clone: all clones share their connections.
 #[derive(Clone)]
