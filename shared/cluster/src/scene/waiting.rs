@@ -37,6 +37,7 @@ pub(super) fn pod(source: &SceneSource, volumes: &Lookup<'_>, raw: &KubePod, spe
         tolerations: pod.tolerations.clone(),
         host_ports: vec![],
         volumes: vec![],
+        planned: None,
         invalid: None,
     };
     placing.invalid = fill(&mut placing, volumes, raw, spec).err();
