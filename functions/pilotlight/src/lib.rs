@@ -2,6 +2,7 @@
 
 mod demo;
 mod replay;
+mod run;
 mod table;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -23,6 +24,7 @@ struct CommandLine {
 const AFTER_HELP: &str = "Examples:
   pilotlight demo                                      three claims become nodes and go again; nothing is needed
   pilotlight replay events/samples                     send every sample event, see the answers
+  pilotlight run                                       all of it, for the cluster of KUBECONFIG
   PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
   pilotlight crds | kubectl apply --server-side -f -   install the custom resources
   pilotlight completion bash > /etc/bash_completion.d/pilotlight";
@@ -35,6 +37,12 @@ enum Command {
     /// Lambda the event's type decides. Settings come from the environment.
     #[command(after_help = host::settings_help())]
     Serve,
+    /// The forwarder and all functions in one process, for the cluster of KUBECONFIG
+    ///
+    /// Watches the cluster, tells the functions what happens in it, and does what they answer: pods that find no node get
+    /// one, NodeClaims become machines, deleted ones go. Goes on until SIGTERM or Ctrl-C.
+    #[command(after_help = run::AFTER_HELP)]
+    Run,
     /// Watch NodeClaims become nodes and go again, on a simulated cluster with three clouds
     ///
     /// Everything runs in this process: no account, no cluster, no network, and nothing is left behind. Three claims are
@@ -99,6 +107,7 @@ pub fn functions(parts: PartsSource) -> Vec<Function> {
 pub fn run() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve => host::serve_from_env(functions),
+        Command::Run => run::run(),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Crds => print_definitions(),

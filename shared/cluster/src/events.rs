@@ -9,7 +9,7 @@ use kube::{
     Api,
     api::{ObjectMeta, PostParams},
 };
-use model::{InstanceKey, Note, PodNote};
+use model::{InstanceKey, Note, PodNote, PodRef};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Cluster, ClusterError, FIELD_MANAGER, ask::Asking, rights};
@@ -46,7 +46,7 @@ impl Cluster {
 
     /// The same, about a pod, in its namespace.
     pub async fn note_pod(&self, function: &str, note: &PodNote, now: Timestamp) -> Result<(), ClusterError> {
-        let PodNote { pod, warning, reason, text } = note;
+        let PodNote { pod, warning, again, reason, text } = note;
         let asking = Asking::new(rights::CREATE_POD_EVENT, "noting an Event about pod", pod.name.as_str());
         let about = ObjectReference {
             api_version: Some("v1".to_owned()),
@@ -56,7 +56,17 @@ impl Cluster {
             uid: Some(pod.uid.to_string()),
             ..ObjectReference::default()
         };
-        self.say(asking, function, &Saying { about, warning: *warning, reason, text }, now).await
+        let saying = Saying { about, warning: *warning, reason, text };
+        if *again && self.was_said(pod, &saying).await? {
+            return Ok(());
+        }
+        self.say(asking, function, &saying, now).await
+    }
+
+    async fn was_said(&self, pod: &PodRef, saying: &Saying<'_>) -> Result<bool, ClusterError> {
+        let asking = Asking::new(rights::GET_POD_EVENT, "reading an Event about pod", pod.name.as_str());
+        let api: Api<Event> = Api::namespaced(self.client.clone(), pod.namespace.as_str());
+        Ok(self.look_for(asking, api.get_metadata(&name(saying))).await?.is_some())
     }
 
     async fn say(

@@ -47,6 +47,7 @@
 //! | `evict` | create | | pods/eviction | cluster |
 //! | `delete_pod` | delete | | pods | cluster |
 //! | `note` | create | events.k8s.io | events | default |
+//! | `note_pod` | get | events.k8s.io | events | cluster |
 //! | `note_pod` | create | events.k8s.io | events | cluster |
 //!
 //! A NodeClaim owns its Node with `blockOwnerDeletion`, so where the admission plugin OwnerReferencesPermissionEnforcement

@@ -64,6 +64,7 @@ pub(crate) const PATCH_STOCK: Right<'_> = Right { verb: "patch", ..GET_STOCK };
 pub(crate) const CREATE_EVENT: Right<'_> =
     Right { verb: "create", group: "events.k8s.io", resource: "events", place: Place::Default };
 
+pub(crate) const GET_POD_EVENT: Right<'_> = everywhere("get", "events.k8s.io", "events");
 pub(crate) const CREATE_POD_EVENT: Right<'_> = everywhere("create", "events.k8s.io", "events");
 
 /// All of them but the classes': those are `get` on whatever resource a claim's class is.
@@ -103,6 +104,7 @@ pub const ALL: &[Right<'_>] = &[
     CREATE_STOCK,
     PATCH_STOCK,
     CREATE_EVENT,
+    GET_POD_EVENT,
     CREATE_POD_EVENT,
 ];
 

@@ -34,6 +34,8 @@ pub struct PoolRef {
 pub struct PodNote {
     pub pod: PodRef,
     pub warning: bool,
+    /// It may have been said before, so that is looked up first: a world that stands still is only read.
+    pub again: bool,
     /// PascalCase.
     pub reason: String,
     pub text: String,

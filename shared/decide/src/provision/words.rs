@@ -47,7 +47,7 @@ pub(super) fn expected_on(claim: &Claim) -> String {
 /// The Event of a pod that a claim is made for.
 pub(super) fn nominated(pod: &PodRef, claim: &ClaimToMake) -> PodNote {
     let expected = claim.annotations.get(names::EXPECTED).map(String::as_str).unwrap_or_default();
-    on_its_way(pod, claim.name.as_str(), expected)
+    PodNote { again: false, ..on_its_way(pod, claim.name.as_str(), expected) }
 }
 
 /// The same, for a claim that is there: word by word what was said when it was made.
@@ -57,13 +57,13 @@ pub fn on_its_way(pod: &PodRef, claim: &str, expected: &str) -> PodNote {
     } else {
         format!("a node is coming: NodeClaim {claim}, {expected}")
     };
-    PodNote { pod: pod.clone(), warning: false, reason: NOMINATED.to_owned(), text: cut(&text) }
+    PodNote { pod: pod.clone(), warning: false, again: true, reason: NOMINATED.to_owned(), text: cut(&text) }
 }
 
 /// The Event of a pod that gets none.
 pub(super) fn no_node(pod: &PodRef, why: &Why) -> PodNote {
     let text = format!("no node can be made for it: {}", why.reason);
-    PodNote { pod: pod.clone(), warning: true, reason: why.code.to_string(), text: cut(&text) }
+    PodNote { pod: pod.clone(), warning: true, again: true, reason: why.code.to_string(), text: cut(&text) }
 }
 
 /// What earlier claims of the same pool took, the one in the middle; else what is usual with its provider.
