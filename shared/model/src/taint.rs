@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
     pub key: String,
     pub value: String,
@@ -10,7 +10,7 @@ pub struct Taint {
 }
 
 /// An absent key tolerates every key, an absent effect every effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Toleration {
     pub key: Option<String>,
     /// The value that must be equal; absent means "exists".

@@ -37,20 +37,52 @@ pub struct PodToPlace {
     pub tolerations: Vec<Toleration>,
     pub host_ports: Vec<HostPort>,
     pub volumes: Vec<Volume>,
+    /// Position in `Scene::nodes` of the node or claim that an earlier answer put it on: kept if it still holds, so that solving
+    /// again while nodes come up changes nothing.
+    pub planned: Option<usize>,
     /// Why this pod cannot be placed at all, whatever the cluster: a volume claim that is lost, a quantity that is none. It gets
     /// this as its reason and stops nobody else.
     pub invalid: Option<Invalid>,
 }
 
+impl PodToPlace {
+    /// A pod that asks for nothing.
+    pub fn new(namespace: Namespace, name: ObjectName, uid: Uid) -> Self {
+        PodToPlace {
+            namespace,
+            name,
+            uid,
+            created_at: None,
+            priority: 0,
+            labels: BTreeMap::new(),
+            requests: Resources::new(),
+            node_selector: BTreeMap::new(),
+            node_affinity: vec![],
+            preferred_node_affinity: vec![],
+            affinity: vec![],
+            preferred_affinity: vec![],
+            anti_affinity: vec![],
+            preferred_anti_affinity: vec![],
+            spread: vec![],
+            default_selector: None,
+            tolerations: vec![],
+            host_ports: vec![],
+            volumes: vec![],
+            planned: None,
+            invalid: None,
+        }
+    }
+}
+
 /// Something to wish for, and how much: 1 to 100.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Weighted<T> {
     pub weight: i32,
     pub term: T,
 }
 
 /// One NodeSelectorTerm: all of it must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NodeTerm {
     /// `matchExpressions`.
     pub expressions: Vec<Requirement>,
@@ -75,7 +107,7 @@ pub enum Protocol {
 }
 
 /// A volume of a pod, as far as it matters where the pod goes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Volume {
     /// The volume in `spec.volumes`, for words.
     pub name: String,

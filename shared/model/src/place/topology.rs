@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{Namespace, Requirement};
 
 /// A label selector. Empty it selects everything; where it is absent nothing is selected.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Selector {
     pub labels: BTreeMap<String, String>,
     /// `matchExpressions`: In, NotIn, Exists, DoesNotExist. Another operator selects nothing.
@@ -13,7 +13,7 @@ pub struct Selector {
 }
 
 /// A PodAffinityTerm: the pods it selects, and what "the same place" is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PodTerm {
     /// Two nodes with the same value of this label are one place.
     pub topology_key: String,
@@ -30,7 +30,7 @@ pub struct PodTerm {
 }
 
 /// A TopologySpreadConstraint.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Spread {
     /// At least 1.
     pub max_skew: u32,
