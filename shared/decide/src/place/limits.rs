@@ -1,0 +1,186 @@
+//! Limits of pools and quotas above them, counted while claims are opened: no answer ever adds up to more than they allow.
+
+use model::Resources;
+use model::place::Scene;
+
+use super::amounts::{Row, amount, quantity, subtract};
+use super::ground::Ground;
+use super::mask::Mask;
+use super::needs::{NeedId, of_requirements};
+use super::states::{StateId, States};
+
+/// The name under which limits count machines.
+const NODES: &str = "nodes";
+
+pub struct Limits {
+    /// Of pools by position, then quotas.
+    budgets: Vec<Budget>,
+    pools: usize,
+}
+
+struct Budget {
+    name: String,
+    /// The resources it limits.
+    resources: Vec<String>,
+    left: Row,
+    nodes_left: Option<i64>,
+    /// What each type takes of those resources: by pool, then type. For a pool's own limits only its own types are there.
+    capacities: Vec<Vec<Row>>,
+    /// Which offerings it counts; a pool's limits count all of its own.
+    counts: Option<NeedId>,
+}
+
+impl Limits {
+    pub fn new(scene: &Scene, ground: &mut Ground<'_>) -> Self {
+        let mut budgets = vec![];
+        for (at, pool) in scene.pools.iter().enumerate() {
+            let left = |name: &String| {
+                let used = pool.used.get(name).map_or(0, |used| amount(name, *used));
+                pool.limits.get(name).map_or(0, |limit| amount(name, *limit)) - used
+            };
+            let mut budget = Budget::new(format!("limits of pool {}", pool.name), &pool.limits, left);
+            budget.capacities = (0..scene.pools.len())
+                .map(|other| if other == at { budget.rows(&ground.states, at) } else { vec![] })
+                .collect();
+            budgets.push(budget);
+        }
+        for quota in &scene.quotas {
+            let left = |name: &String| quota.remaining.get(name).map_or(0, |left| amount(name, *left));
+            let mut budget = Budget::new(quota.name.clone(), &quota.remaining, left);
+            budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
+            budget.counts = Some(ground.needs.id(of_requirements(&quota.counts, &ground.words)));
+            budgets.push(budget);
+        }
+        Limits { budgets, pools: scene.pools.len() }
+    }
+
+    /// Whether anything limits a pool at all.
+    pub fn bind(&self, pool: usize) -> bool {
+        self.of(pool).any(|budget| !budget.resources.is_empty() || budget.nodes_left.is_some())
+    }
+
+    /// Keeps the types that the limits still allow a claim which has taken `charge` of them; a new claim has taken none.
+    pub fn keep(&self, pool: usize, state: StateId, types: &mut Mask, charge: Option<&Row>, ground: &mut Ground<'_>) {
+        let mut from = 0;
+        for budget in self.of(pool) {
+            let own = charge.map(|charge| &charge[from..from + budget.width()]);
+            from += budget.width();
+            let counted = budget.counted(state, ground);
+            let Some(counted) = counted else { continue };
+            let denied = |of: usize| {
+                counted.has(of)
+                    && ((own.is_none() && budget.nodes_left.is_some_and(|left| left < 1000))
+                        || budget.capacities[pool][of]
+                            .iter()
+                            .zip(&budget.left)
+                            .enumerate()
+                            .any(|(at, (takes, left))| *takes > left + own.map_or(0, |own| own[at])))
+            };
+            let gone: Vec<usize> = types.iter().filter(|of| denied(*of)).collect();
+            gone.into_iter().for_each(|of| types.remove(of));
+        }
+    }
+
+    /// What a claim takes of all limits if it may become any of these types.
+    pub fn charge(&self, pool: usize, state: StateId, types: &[usize], ground: &mut Ground<'_>) -> Row {
+        let mut charge = vec![];
+        for budget in self.of(pool) {
+            let counted = budget.counted(state, ground);
+            let mut most = vec![0; budget.width()];
+            for of in types.iter().filter(|of| counted.as_ref().is_some_and(|counted| counted.has(**of))) {
+                for (most, takes) in most.iter_mut().zip(&budget.capacities[pool][*of]) {
+                    *most = (*most).max(*takes);
+                }
+                if let Some(nodes) = most.last_mut() {
+                    *nodes = 1000;
+                }
+            }
+            charge.extend(most);
+        }
+        charge
+    }
+
+    /// Takes a charge, in exchange for an older one.
+    pub fn take(&mut self, pool: usize, charge: &Row, instead_of: Option<&Row>) {
+        let pools = self.pools;
+        let mut from = 0;
+        for (_, budget) in self.budgets.iter_mut().enumerate().filter(|(at, _)| *at == pool || *at >= pools) {
+            let part = from..from + budget.width();
+            from = part.end;
+            let mut change = charge[part.clone()].to_vec();
+            if let Some(older) = instead_of {
+                subtract(&mut change, &older[part]);
+            }
+            let nodes = change.pop().unwrap_or(0);
+            subtract(&mut budget.left, &change);
+            if let Some(left) = &mut budget.nodes_left {
+                *left -= nodes;
+            }
+        }
+    }
+
+    /// Names of the limits that allow none of these types in a new claim.
+    pub fn blame(&self, pool: usize) -> String {
+        let named: Vec<String> = self
+            .of(pool)
+            .filter(|budget| !budget.resources.is_empty() || budget.nodes_left.is_some())
+            .map(Budget::told)
+            .collect();
+        named.join(", ")
+    }
+
+    fn of(&self, pool: usize) -> impl Iterator<Item = &Budget> {
+        let pools = self.pools;
+        self.budgets.iter().enumerate().filter(move |(at, _)| *at == pool || *at >= pools).map(|(_, budget)| budget)
+    }
+}
+
+impl Budget {
+    fn new(name: String, limits: &Resources, left: impl Fn(&String) -> i64) -> Self {
+        let resources: Vec<String> = limits.keys().filter(|name| *name != NODES).cloned().collect();
+        let nodes_left = limits.contains_key(NODES).then(|| left(&NODES.to_owned()));
+        Budget {
+            name,
+            left: resources.iter().map(left).collect(),
+            resources,
+            nodes_left,
+            capacities: vec![],
+            counts: None,
+        }
+    }
+
+    fn rows(&self, states: &States<'_>, pool: usize) -> Vec<Row> {
+        let row = |capacity: &Resources| {
+            self.resources.iter().map(|name| capacity.get(name).map_or(0, |has| amount(name, *has))).collect()
+        };
+        states.shelf(pool).types.iter().map(|of| row(&of.capacity)).collect()
+    }
+
+    /// The resources, and the machines.
+    fn width(&self) -> usize {
+        self.resources.len() + 1
+    }
+
+    /// The types that it counts in a state.
+    fn counted(&self, state: StateId, ground: &mut Ground<'_>) -> Option<Mask> {
+        let state = match self.counts {
+            Some(need) => ground.states.narrow(state, need, &ground.needs, &ground.words)?,
+            None => state,
+        };
+        Some(ground.states.get(state).types.clone())
+    }
+
+    fn told(&self) -> String {
+        let mut left: Vec<String> = self
+            .resources
+            .iter()
+            .zip(&self.left)
+            .map(|(name, left)| {
+                let left = quantity(name, (*left).max(0));
+                format!("{name} {left}")
+            })
+            .collect();
+        left.extend(self.nodes_left.map(|nodes| format!("nodes {}", (nodes / 1000).max(0))));
+        format!("{} (left: {})", self.name, left.join(", "))
+    }
+}
