@@ -1,12 +1,14 @@
 //! The solve itself: shape by shape, pod by pod, onto what is there, onto what was opened, onto something new.
 
 use model::place::Scene;
+use std::rc::Rc;
 
 use super::amounts::{Row, add, one_device, subtract};
 use super::attempts::{self, Plan};
 use super::counters::{Counted, PlaceId, Spot};
 use super::find::{Cursors, Mode};
 use super::ground::{Ground, take_part};
+use super::hash::Map;
 use super::limits::Limits;
 use super::mask::Mask;
 use super::order;
@@ -27,7 +29,12 @@ pub struct Solver<'a> {
     pub scratch: Mask,
     pub row: Row,
     pub cursors: Cursors,
+    /// What claims opened for a shape may grow into, by the types they begin with.
+    pub growths: Map<(ShapeId, StateId), Growth>,
 }
+
+/// The types that were looked at; the price for each pod on the best of them, and those that come near it.
+type Growth = (Mask, (f64, Rc<Mask>));
 
 /// A place that will do, and what a claim becomes by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +62,19 @@ impl<'a> Solver<'a> {
         let limits = Limits::new(scene, &mut ground);
         let placed = vec![None; scene.pods.len()];
         let (scratch, row, cursors) = (Mask::default(), vec![], Cursors::default());
-        Solver { ground, shapes, plans, places, limits, placed, out_of_time: false, scratch, row, cursors }
+        Solver {
+            ground,
+            shapes,
+            plans,
+            places,
+            limits,
+            placed,
+            out_of_time: false,
+            scratch,
+            row,
+            cursors,
+            growths: Map::default(),
+        }
     }
 
     /// Places what can be placed. Shapes that fail are tried again as long as others got on: a pod may wait for another.
