@@ -117,10 +117,9 @@ impl Seen {
     fn set_claims(&mut self, claims: Vec<ClaimRead>, now: Timestamp) {
         let all = known(&claims);
         self.source.claims = claims;
+        self.source.claims.iter_mut().for_each(known_by_its_node);
         self.source.now = now;
-        let mut source = self.source.clone();
-        source.claims.iter_mut().for_each(known_by_its_node);
-        let read = read_scene(&source);
+        let read = read_scene(&self.source);
         for problem in read.problems.iter().chain(&self.pools.problems) {
             tracing::warn!(kind = problem.kind, name = problem.name, "{}", problem.why);
         }

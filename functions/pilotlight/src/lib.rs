@@ -22,7 +22,7 @@ struct CommandLine {
 }
 
 const AFTER_HELP: &str = "Examples:
-  pilotlight demo                                      three claims become nodes and go again; nothing is needed
+  pilotlight demo                                      pods get nodes, claims become nodes, all go again; nothing is needed
   pilotlight replay events/samples                     send every sample event, see the answers
   pilotlight run                                       all of it, for the cluster of KUBECONFIG
   PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
@@ -43,11 +43,12 @@ enum Command {
     /// one, NodeClaims become machines, deleted ones go. Goes on until SIGTERM or Ctrl-C.
     #[command(after_help = run::AFTER_HELP)]
     Run,
-    /// Watch NodeClaims become nodes and go again, on a simulated cluster with three clouds
+    /// Watch pods get their nodes, and NodeClaims become nodes and go again, on a simulated cluster with three clouds
     ///
-    /// Everything runs in this process: no account, no cluster, no network, and nothing is left behind. Three claims are
-    /// made (AKS as KAITO asks for it, Scaleway, a machine in a rack), the functions bring them to life, one runs a pod,
-    /// and they are deleted again. Each phase is a line: time of the world, claim, provider, phase, and what happened.
+    /// Everything runs in this process: no account, no cluster, no network, and nothing is left behind. Pods wait for GPUs
+    /// and get nodes; three claims are made by hand (AKS as KAITO asks for it, Scaleway, a machine in a rack); the functions
+    /// bring all of them to life, pods run, and they are deleted again. Each phase is a line: time of the world, claim or
+    /// pod, provider, phase, and what happened.
     #[command(after_help = demo::AFTER_HELP)]
     Demo(demo::Demo),
     /// Send stored events to the functions and show their answers

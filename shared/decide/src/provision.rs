@@ -4,6 +4,7 @@
 //! process, finds that on the claim and makes no second one.
 
 mod claims;
+mod learn;
 mod machines;
 mod naming;
 mod nominations;
@@ -73,6 +74,7 @@ pub enum Told {
 /// `still_time` is asked now and then; once it answers no, what was decided so far is returned.
 pub fn plan(situation: &Situation, still_time: &mut dyn FnMut() -> bool) -> Provisioning {
     let mut scene = situation.scene.clone();
+    learn::learn(&mut scene);
     let mut provisioning = Provisioning::default();
     for (pod, claim) in nominations::settle(&mut scene, &situation.claims, situation.now) {
         let expected = words::expected_on(claim);

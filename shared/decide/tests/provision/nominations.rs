@@ -113,3 +113,20 @@ fn pods_without_gpus_are_somebody_elses_where_nobody_made_a_pool() {
     assert!(matches!(told(&done, &before.scene.pods[1]), Told::NotOurs { .. }));
     assert_eq!(done.notes().len(), 1);
 }
+
+#[test]
+fn a_pod_that_just_does_not_fit_gets_no_second_node_of_a_type_that_has_less_than_it_promised() {
+    let mut before = cluster(0);
+    let mut large = pod("large", 1);
+    large.requests.insert("cpu".into(), whole(64));
+    before.scene.pods = vec![large.clone()];
+    assert_eq!(decide(&before).claims.len(), 1);
+    for instance_type in ["small", "large"] {
+        add_node(&mut before, &format!("n-{instance_type}"), 2, 0);
+        let node = before.scene.nodes.last_mut().unwrap();
+        node.labels.insert(names::INSTANCE_TYPE.into(), instance_type.into());
+        node.allocatable.insert("cpu".into(), whole(63));
+    }
+    let done = decide(&before);
+    assert!(matches!(told(&done, &large), Told::NoNode(_)), "{:?}", done.pods);
+}

@@ -46,7 +46,7 @@ pub static CATALOGUE: [Known; 33] = [
     ),
     known(
         "KUBECONFIG",
-        "the cluster: a kubeconfig file; in a pod its service account is used without it",
+        "the cluster: kubeconfig files, a kubeconfig itself, or one in base64; in a pod its service account is used without it",
         "",
         "/home/me/.kube/config",
     ),
