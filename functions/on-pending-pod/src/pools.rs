@@ -26,8 +26,7 @@ const IMPLIED: &str = "power";
 const IMPLIED_CLASS: (&str, &str, &str) = ("pilotlight.dev", "PowerNodeClass", "default");
 
 /// More of it than any machine has: for machines of which only the GPUs are known.
-const PLENTY: [(&str, i128); 4] =
-    [("cpu", 10_000), ("memory", 1 << 50), ("ephemeral-storage", 1 << 60), ("pods", 110)];
+const PLENTY: [(&str, i128); 4] = [("cpu", 10_000), ("memory", 1 << 50), ("ephemeral-storage", 1 << 60), ("pods", 110)];
 
 #[derive(Default)]
 pub struct Pools {
@@ -82,14 +81,17 @@ impl Pools {
         stock: &StockMemory,
         now: Timestamp,
     ) {
-        let (provider, offerings) = served.as_ref().map_or(("", Vec::new()), |(provider, all)| (*provider, all.clone()));
+        let (provider, offerings) =
+            served.as_ref().map_or(("", Vec::new()), |(provider, all)| (*provider, all.clone()));
         if provider != "" {
             in_the_providers_words(&mut pool, provider, claim);
         }
         let name = pool.metadata.name.clone().unwrap_or_default();
-        let owner = pool.metadata.uid.as_ref().and_then(|uid| {
-            Some(PoolRef { name: claim.key.name.clone(), uid: Uid::new(uid).ok()? })
-        });
+        let owner = pool
+            .metadata
+            .uid
+            .as_ref()
+            .and_then(|uid| Some(PoolRef { name: claim.key.name.clone(), uid: Uid::new(uid).ok()? }));
         let mut annotations = pool.spec.template.metadata.annotations.clone();
         if owner.is_some() {
             annotations.extend(template_hash(&pool));
@@ -137,9 +139,8 @@ fn of_pool(claim: &Claim, class: &ClassSeen, provider: &str, all: &[Offering]) -
     let by_class = requirements_for(provider, &bare, class);
     let by_class = Requirements::new(&by_class);
     let says_how = claim.requirements.iter().any(|one| one.key == names::CAPACITY_TYPE);
-    let left = |one: &&Offering| {
-        by_class.kept_by(&one.labels) && (says_how || one.id.capacity_type != CapacityType::Spot)
-    };
+    let left =
+        |one: &&Offering| by_class.kept_by(&one.labels) && (says_how || one.id.capacity_type != CapacityType::Spot);
     all.iter().filter(left).cloned().collect()
 }
 

@@ -12,14 +12,17 @@ use std::{path::Path, sync::Arc};
 use tower::BoxError;
 
 /// Gives a token for a scope, a new one before the old one expires; or says why there is none.
-pub type EntraTokens = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send>> + Send + Sync>;
+pub type EntraTokens =
+    Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send>> + Send + Sync>;
 
 /// The application that stands for the API server of every AKS cluster.
 const AKS_SERVER: &str = "6dae42f8-4368-4678-94ff-3960e28e3630";
 
 /// The token did not come, so the request was never sent.
 #[derive(Debug, thiserror::Error)]
-#[error("Entra ID gives no token for the API server: {0}. Check AZURE_TENANT_ID, AZURE_CLIENT_ID and what goes with them")]
+#[error(
+    "Entra ID gives no token for the API server: {0}. Check AZURE_TENANT_ID, AZURE_CLIENT_ID and what goes with them"
+)]
 pub(crate) struct NotSignedIn(String);
 
 /// The scope of the token that kubelogin would get. Kubelogin is not asked any more then. `None` where the user of the
@@ -84,7 +87,9 @@ mod tests {
     #[test]
     fn kubelogin_is_known_by_its_name_and_says_which_server() {
         let exec = |command: &str, arguments: &str| {
-            format!(r#"{{"exec": {{"apiVersion": "client.authentication.k8s.io/v1", "command": "{command}", "args": [{arguments}]}}}}"#)
+            format!(
+                r#"{{"exec": {{"apiVersion": "client.authentication.k8s.io/v1", "command": "{command}", "args": [{arguments}]}}}}"#
+            )
         };
         let own = Some("abc/.default".to_owned());
         let aks = Some(format!("{AKS_SERVER}/.default"));

@@ -59,14 +59,23 @@ pub struct Provisioning {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     /// A claim is made for it now: position in `claims`.
-    Coming { claim: usize },
+    Coming {
+        claim: usize,
+    },
     /// A claim was made for it before.
-    OnItsWay { claim: ObjectName, expected: String },
+    OnItsWay {
+        claim: ObjectName,
+        expected: String,
+    },
     /// There is room for it: on a node, or on a claim that was made for others.
-    HasRoom { on: String },
+    HasRoom {
+        on: String,
+    },
     NoNode(Arc<Why>),
     /// Nobody asked us to see to it.
-    NotOurs { why: String },
+    NotOurs {
+        why: String,
+    },
 }
 
 /// Decides for all pods of the scene together.

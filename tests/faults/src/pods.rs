@@ -86,8 +86,10 @@ impl Theatre {
     /// Reason and words of every Event of ours about a pod.
     pub fn said_of(&self, pod: &str) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let of_us = |event: &Value| event["reportingComponent"] == "pilotlight.dev/on-pending-pod"
-            || event["reportingController"] == "pilotlight.dev/on-pending-pod";
+        let of_us = |event: &Value| {
+            event["reportingComponent"] == "pilotlight.dev/on-pending-pod"
+                || event["reportingController"] == "pilotlight.dev/on-pending-pod"
+        };
         let about = |event: &Value| event["regarding"]["name"] == pod || event["involvedObject"]["name"] == pod;
         let events = ["events.k8s.io", ""].map(|group| self.world.objects.list(&(group.into(), "events".into())));
         let events = events.iter().flatten().map(|stored| &stored.value).filter(|event| of_us(event) && about(event));

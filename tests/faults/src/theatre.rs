@@ -119,7 +119,10 @@ impl Theatre {
             let answers = self.answers.lock().unwrap();
             let open = answers.iter().filter(|(name, _)| !self.is_ready(name));
             let open: Vec<String> = open.take(5).map(|(name, answer)| format!("{name}: {answer:?}")).collect();
-            panic!("{what}: not within {LONGEST:?}; {}\n{}", open.join("\n"), lines.join("\n"));
+            let claims = self.all_claims();
+            let claims: Vec<String> =
+                claims.iter().take(3).map(|claim| format!("{} {}", claim["spec"], claim["status"])).collect();
+            panic!("{what}: not within {LONGEST:?}; {}\n{}\n{}", open.join("\n"), claims.join("\n"), lines.join("\n"));
         }
     }
 

@@ -39,7 +39,8 @@ async fn only_claim(theatre: &Theatre) -> Value {
 async fn stays_quiet(theatre: &Theatre) {
     theatre.pass(Duration::from_secs(600)).await;
     let quiet_from = theatre.world.clock.now();
-    theatre.pass(Duration::from_secs(3600)).await;
+    // Not for an hour: then Events are gone, and what still holds is said again.
+    theatre.pass(Duration::from_secs(2400)).await;
     theatre.world.check(SignedDuration::ZERO).unwrap();
     theatre.world.check_quiet_since(quiet_from).unwrap();
 }
@@ -53,7 +54,10 @@ async fn gets_its_node(kind: Kind) {
     let metadata = &claim["metadata"];
     assert!(metadata["name"].as_str().unwrap().starts_with("gpu-"), "{claim:#}");
     let owner = &metadata["ownerReferences"][0];
-    assert_eq!((&owner["kind"], &owner["name"], &owner["blockOwnerDeletion"]), (&json!("NodePool"), &json!("gpu"), &json!(true)));
+    assert_eq!(
+        (&owner["kind"], &owner["name"], &owner["blockOwnerDeletion"]),
+        (&json!("NodePool"), &json!("gpu"), &json!(true))
+    );
     assert_eq!((&metadata["labels"]["team"], &metadata["labels"][names::NODE_POOL]), (&json!("a"), &json!("gpu")));
     assert_eq!(claim["spec"]["expireAfter"], "Never");
     assert_eq!(metadata["annotations"][names::PODS], theatre.pod("train").unwrap()["metadata"]["uid"]);
@@ -105,7 +109,11 @@ async fn pools_that_make_no_nodes_say_why_and_stop_no_other() {
     theatre.create_pod(gpu_pod("train", 1)).await;
     theatre.until("the pod is told", |theatre| !theatre.said_of("train").is_empty()).await;
     let (_, text) = theatre.said_of("train").remove(0);
-    for why in ["EC2NodeClass.karpenter.k8s.aws is not a node class of ours", "spec.replicas", "AKSNodeClass missing is not there"] {
+    for why in [
+        "EC2NodeClass.karpenter.k8s.aws is not a node class of ours",
+        "spec.replicas",
+        "AKSNodeClass missing is not there",
+    ] {
         assert!(text.contains(why), "{why}: {text}");
     }
     theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
@@ -121,7 +129,10 @@ async fn where_there_is_no_pool_pods_with_gpus_wake_the_smallest_machine_that_ho
         stays_quiet(&theatre).await;
         assert_eq!(switched_on(&theatre), [(machine.to_owned(), 1)], "{gpus} GPUs");
         let claim = only_claim(&theatre).await;
-        assert!(claim["metadata"]["ownerReferences"].is_null() && claim["metadata"]["name"].as_str().unwrap().starts_with("power-"));
+        assert!(
+            claim["metadata"]["ownerReferences"].is_null()
+                && claim["metadata"]["name"].as_str().unwrap().starts_with("power-")
+        );
     }
 }
 

@@ -90,9 +90,10 @@ pub fn read(files: &[PathBuf]) -> Result<Scene, Failure> {
                 other => {
                     let found =
                         other.map_or("an object without a kind".to_owned(), |(group, kind)| format!("{group} {kind}"));
-                    return Err(
-                        format!("{name} holds {found}: only karpenter.sh/v1 NodePool and NodeClaim and v1 Pod can play").into()
-                    );
+                    return Err(format!(
+                        "{name} holds {found}: only karpenter.sh/v1 NodePool and NodeClaim and v1 Pod can play"
+                    )
+                    .into());
                 }
             }
         }

@@ -54,7 +54,8 @@ async fn a_kubeconfig_of_aks_gets_its_token_from_entra_and_runs_no_program() {
     let (world, text) = served().await;
     let mut given: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
     let arguments = ["get-token", "--login", "devicecode", "--server-id", "6dae42f8-4368-4678-94ff-3960e28e3630"];
-    let exec = json!({ "apiVersion": "client.authentication.k8s.io/v1beta1", "command": "kubelogin", "args": arguments });
+    let exec =
+        json!({ "apiVersion": "client.authentication.k8s.io/v1beta1", "command": "kubelogin", "args": arguments });
     given["users"][0]["user"] = json!({ "exec": exec });
     let asked = Arc::new(Mutex::new(Vec::new()));
     let tokens = |answer: Result<&str, &str>| -> EntraTokens {

@@ -4,8 +4,8 @@ use crate::stage::{NAMESPACE, NODES, PODS, Stage, object, pod_ref, stage};
 use cluster::{ClassServed, Made, NodeSearch, Turn, rights};
 use jiff::SignedDuration;
 use model::{
-    ClaimChange, ClaimStatus, ClaimToMake, ClassRef, FinalizerChange, Namespace, NodeChange, Note, PodNote, PodRef, Scope, Uid,
-    Unavailable,
+    ClaimChange, ClaimStatus, ClaimToMake, ClassRef, FinalizerChange, Namespace, NodeChange, Note, PodNote, PodRef,
+    Scope, Uid, Unavailable,
 };
 use serde_json::json;
 use std::collections::BTreeSet;

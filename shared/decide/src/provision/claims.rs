@@ -30,7 +30,9 @@ impl<'a> Maker<'a> {
         let facts = self.situation.pools.get(planned.pool)?;
         let pool = scene.pools.get(planned.pool)?;
         let mut requirements = planned.all_requirements(scene);
-        requirements.retain(|one| may_be_required(&one.requirement.key));
+        let of_class = class_label(&facts.class);
+        // The class is named by the claim itself; no machine has such a label of its own.
+        requirements.retain(|one| may_be_required(&one.requirement.key) && one.requirement.key != of_class);
         let pods: Vec<&Uid> = planned.pods.iter().filter_map(|at| scene.pods.get(*at)).map(|pod| &pod.uid).collect();
         let offerings = offerings(scene, planned, facts);
         let name = claim_name(&pool.name, &pods, &requirements, &self.taken);
@@ -79,9 +81,12 @@ fn may_be_required(key: &str) -> bool {
 fn labels(planned: &ClaimPlanned, class: &ClassRef) -> BTreeMap<String, String> {
     let mut labels = planned.labels.clone();
     labels.remove(names::HOSTNAME);
-    let key = format!("{}/{}", class.group, class.kind.to_ascii_lowercase());
-    labels.insert(key, class.name.to_string());
+    labels.insert(class_label(class), class.name.to_string());
     labels
+}
+
+fn class_label(class: &ClassRef) -> String {
+    format!("{}/{}", class.group, class.kind.to_ascii_lowercase())
 }
 
 /// What its pods ask for, as far as anybody lists it: what nobody lists (the processors of a machine that only says how many
@@ -103,7 +108,7 @@ fn offerings<'a>(scene: &Scene, planned: &ClaimPlanned, facts: &'a PoolFacts) ->
         let offered = shape.offerings.get(usize::try_from(at.offering).ok()?)?;
         let is_it = |one: &&Offering| {
             one.id.instance_type == shape.name
-                && one.id.zone == offered.zone
+                && one.labels.get(names::ZONE).or(one.id.zone.as_ref()) == offered.zone.as_ref()
                 && one.id.capacity_type == offered.capacity_type
         };
         facts.offerings.iter().find(is_it)

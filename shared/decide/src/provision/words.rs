@@ -1,9 +1,6 @@
 //! What people read: on the claim, on each pod, and in the answer.
 
-use model::{
-    CapacityType, Claim, ClaimToMake, ConditionKind, Offering, PodNote, PodRef, Price, names,
-    place::Why,
-};
+use model::{CapacityType, Claim, ClaimToMake, ConditionKind, Offering, PodNote, PodRef, Price, names, place::Why};
 
 use super::PoolFacts;
 
@@ -62,14 +59,17 @@ pub fn on_its_way(pod: &PodRef, claim: &str, expected: &str) -> PodNote {
 
 /// The Event of a pod that gets none.
 pub(super) fn no_node(pod: &PodRef, why: &Why) -> PodNote {
-    let text = format!("no node can be made for it: {}", why.reason);
+    // How many nodes there are changes all the time, and the scheduler tells it: without it, the same words stay the same.
+    let pools = why.reason.split("; nodes that are there").next().unwrap_or_default();
+    let text = format!("no node can be made for it: {pools}");
     PodNote { pod: pod.clone(), warning: true, again: true, reason: why.code.to_string(), text: cut(&text) }
 }
 
 /// What earlier claims of the same pool took, the one in the middle; else what is usual with its provider.
 pub(super) fn minutes_to_ready(claims: &[Claim], facts: &PoolFacts) -> i64 {
     let pool = facts.owner.as_ref().map(|pool| pool.name.as_str());
-    let same_pool = |claim: &&Claim| claim.class == facts.class && claim.labels.get(names::NODE_POOL).map(String::as_str) == pool;
+    let same_pool =
+        |claim: &&Claim| claim.class == facts.class && claim.labels.get(names::NODE_POOL).map(String::as_str) == pool;
     let took = |claim: &Claim| {
         let ready = claim.condition(ConditionKind::Initialized).filter(|_| claim.is(ConditionKind::Initialized))?;
         Some(ready.since.duration_since(claim.created_at).as_secs().max(0))

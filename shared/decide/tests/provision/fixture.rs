@@ -4,8 +4,8 @@ use decide::provision::{PoolFacts, Provisioning, Situation, Told, plan};
 use jiff::Timestamp;
 use model::{
     Arch, CapacityType, Claim, ClaimStatus, ClassRef, Condition, ConditionKind, InstanceKey, Launch, Namespace,
-    ObjectName, Offering, OfferingId, Operator, PodRef, PoolRef, Price, Quantity, Requirement, ResourceVersion, Resources,
-    Stock, Truth, Uid, names,
+    ObjectName, Offering, OfferingId, Operator, PodRef, PoolRef, Price, Quantity, Requirement, ResourceVersion,
+    Resources, Stock, Truth, Uid, names,
     place::{Catalogue, InstanceType, NodeStage, NodeThere, Offered, PodThere, PodToPlace, Pool, Scene},
 };
 use std::collections::{BTreeMap, BTreeSet};
