@@ -83,7 +83,7 @@ impl Pools {
     ) {
         let (provider, offerings) =
             served.as_ref().map_or(("", Vec::new()), |(provider, all)| (*provider, all.clone()));
-        if provider != "" {
+        if !provider.is_empty() {
             in_the_providers_words(&mut pool, provider, claim);
         }
         let name = pool.metadata.name.clone().unwrap_or_default();

@@ -17,7 +17,7 @@ const GPUS_A_NODE: usize = 8;
 
 /// Room for all of it: quotas are other tests' business.
 fn roomy(options: &mut WorldOptions) {
-    let gpus = u32::try_from(GPUS_A_NODE).unwrap();
+    let gpus = u64::try_from(GPUS_A_NODE).unwrap();
     let machine = |number| MachineOptions::new(&format!("rack-{number}"), BackEnd::Webhook, gpus);
     options.power.machines = (1..=PODS / GPUS_A_NODE + 10).map(machine).collect();
 }
