@@ -159,11 +159,16 @@ impl<'a> Solver<'a> {
             return None;
         }
         let one = self.shapes[shape].request.clone();
-        let all: Vec<i64> = one.iter().map(|amount| amount.saturating_mul(left as i64)).collect();
-        self.shapes[shape].request = all;
-        let choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+        let mut choice = None;
+        // A little fewer each time, until that many find room together.
+        let mut together = left;
+        while choice.is_none() && together > 1 {
+            self.shapes[shape].request = one.iter().map(|amount| amount.saturating_mul(together as i64)).collect();
+            choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+            together = (together * 15 / 16).min(together - 1);
+            self.cursors.reset();
+        }
         self.shapes[shape].request = one;
-        self.cursors.reset();
         choice
     }
 
