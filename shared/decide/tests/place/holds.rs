@@ -321,13 +321,14 @@ fn near(scene: &Scene, sites: &[Site<'_>], at: usize, index: usize, pod: &PodToP
                 .enumerate()
                 .flat_map(|(site, of)| of.pods.iter().enumerate().map(move |(other, pod)| (site, other, pod)))
         };
-        let mut others = all()
-            .filter(|(site, other, pod)| {
-                (*site, *other) != (at, index) && pod.counts && selects(term, &own_pod, pod, scene)
-            })
-            .peekable();
+        let wanted = |(site, other, pod): &(usize, usize, &Standing<'_>)| {
+            (*site, *other) != (at, index) && pod.counts && selects(term, &own_pod, pod, scene)
+        };
+        let before = all().filter(wanted).any(|(_, _, pod)| pod.new.is_none());
+        let mut others = all().filter(wanted);
         let itself = selects(term, &own_pod, &own_pod, scene);
-        let alone = others.peek().is_none() && itself;
+        // The first of a group may come alone, as long as none that it wants was there before; others may come later, elsewhere.
+        let alone = itself && !before;
         let found = own.is_some() && others.any(|(site, _, _)| certain(&sites[site], &term.topology_key) == own);
         if own.is_none() || !(alone || found) {
             broken.push(format!("{} on {} is near nobody by {}", pod.name, sites[at].name, term.topology_key));

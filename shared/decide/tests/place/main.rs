@@ -12,4 +12,5 @@ mod labels;
 mod limits;
 mod nodes;
 mod preferences;
+mod properties;
 mod spread;
