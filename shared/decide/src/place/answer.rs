@@ -1,8 +1,8 @@
 //! What was placed, in the words of the model: claims with their contract, and where every pod is.
 
 use model::place::{ClaimPlanned, OfferingRef, Placing, PoolRequirement, Where};
-use model::{Operator, Requirement, Resources, names};
-use std::collections::{BTreeMap, BTreeSet};
+use model::{CapacityType, Operator, Requirement, Resources, names};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::allowed::Allowed;
@@ -11,13 +11,15 @@ use super::explain;
 use super::hash::Map;
 use super::mask::Mask;
 use super::places::Claim;
-use super::shelf::{Shelf, price};
 use super::solver::Solver;
 use super::states::StateId;
 use super::words::{Key, Words};
 
 /// Lists of offerings that several claims have.
-type Lists = Map<(StateId, Mask), Arc<[OfferingRef]>>;
+type Lists = Map<(StateId, Mask), Listed>;
+
+/// Offerings, cheapest first, and their capacity types.
+type Listed = (Arc<[OfferingRef]>, Vec<CapacityType>);
 
 pub fn answer(mut solver: Solver<'_>) -> Placing {
     share_slack(&mut solver);
@@ -47,11 +49,10 @@ pub fn answer(mut solver: Solver<'_>) -> Placing {
 fn planned(solver: &Solver<'_>, claim: &Claim, name: String, lists: &mut Lists) -> ClaimPlanned {
     let ground = &solver.ground;
     let state = ground.states.get(claim.state);
-    let shelf = ground.states.shelf(state.pool);
     let source = &ground.sources[state.pool];
     let types = fewest(solver, claim);
-    let offerings =
-        lists.entry((claim.state, types.clone())).or_insert_with(|| list(shelf, &types, &state.kinds)).clone();
+    let (offerings, seen) =
+        lists.entry((claim.state, types.clone())).or_insert_with(|| list(solver, claim.state, &types)).clone();
     let mut requirements = vec![];
     let mut labels = source.pool.labels.clone();
     for (key, allowed) in &state.labels {
@@ -68,13 +69,9 @@ fn planned(solver: &Solver<'_>, claim: &Claim, name: String, lists: &mut Lists) 
             );
         }
     }
-    let seen: BTreeSet<&str> = offerings
-        .iter()
-        .map(|of| shelf.types[of.instance_type as usize].offerings[of.offering as usize].capacity_type.as_str())
-        .collect();
     requirements.retain(|of| of.requirement.key != names::CAPACITY_TYPE || of.min_values.is_some());
     if !requirements.iter().any(|of| of.requirement.key == names::CAPACITY_TYPE) {
-        let values = seen.into_iter().map(str::to_owned).collect();
+        let values = seen.into_iter().map(|of| of.as_str().to_owned()).collect();
         let key = names::CAPACITY_TYPE.to_owned();
         requirements.push(Requirement { key, operator: Operator::In, values }.into());
     }
@@ -109,19 +106,14 @@ fn fewest(solver: &Solver<'_>, claim: &Claim) -> Mask {
     if claim.relaxed || solver.keeps_min_values(pool, claim.state, &kept) { kept } else { claim.types.clone() }
 }
 
-fn list(shelf: &Shelf<'_>, types: &Mask, kinds: &Mask) -> Arc<[OfferingRef]> {
-    let mut all: Vec<(u64, &str, Option<&str>, &str, OfferingRef)> = vec![];
-    for of in types.iter() {
-        for (at, (offered, kind)) in shelf.types[of].offerings.iter().zip(&shelf.kind_of[of]).enumerate() {
-            if offered.available && kinds.has(*kind) {
-                let reference = OfferingRef { instance_type: of as u32, offering: at as u32 };
-                let capacity_type = offered.capacity_type.as_str();
-                all.push((price(offered), &shelf.types[of].name, offered.zone.as_deref(), capacity_type, reference));
-            }
-        }
-    }
-    all.sort_unstable();
-    all.into_iter().map(|(.., reference)| reference).collect()
+fn list(solver: &Solver<'_>, state: StateId, types: &Mask) -> Listed {
+    let all = &solver.ground.states.prices(state).offerings;
+    let listed: Arc<[OfferingRef]> = all.iter().filter(|of| types.has(of.instance_type as usize)).copied().collect();
+    let shelf = solver.ground.states.shelf(solver.ground.states.get(state).pool);
+    let offered = |of: &OfferingRef| &shelf.types[of.instance_type as usize].offerings[of.offering as usize];
+    let mut seen = vec![CapacityType::OnDemand, CapacityType::Reserved, CapacityType::Spot];
+    seen.retain(|capacity_type| listed.iter().any(|of| offered(of).capacity_type == *capacity_type));
+    (listed, seen)
 }
 
 /// What is allowed, as requirements: two where there are two bounds.
@@ -174,8 +166,12 @@ fn requests(solver: &Solver<'_>, request: &Row, overhead: &[Row], types: &Mask) 
 /// Claims were charged for their cheapest type. What the limits have left lets them list larger ones too: first up to twice
 /// as much, then up to four times, then all.
 fn share_slack(solver: &mut Solver<'_>) {
-    let limited: Vec<usize> =
-        (0..solver.places.claims.len()).filter(|at| solver.places.claims[*at].charge.is_some()).collect();
+    let claims = solver.places.claims.len();
+    let listed_freely = |pool: usize| solver.limits.suffice(pool, claims);
+    let limited: Vec<usize> = (0..claims)
+        .filter(|at| solver.places.claims[*at].charge.is_some())
+        .filter(|at| !listed_freely(solver.ground.states.get(solver.places.claims[*at].state).pool))
+        .collect();
     let full: Vec<Mask> = limited.iter().map(|at| solver.places.claims[*at].types.clone()).collect();
     for times in [1, 2, 4, i64::MAX] {
         for (at, full) in limited.iter().zip(&full) {

@@ -61,11 +61,7 @@ fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
     }
     let mut codes: Vec<Code> = vec![];
     let mut parts: Vec<String> = vec![];
-    let mut order: Vec<usize> = (0..solver.ground.sources.len()).collect();
-    order.sort_by_key(|at| {
-        (core::cmp::Reverse(solver.ground.sources[*at].pool.weight), solver.ground.sources[*at].pool.name.as_str())
-    });
-    for source in order {
+    for source in solver.ground.by_weight.clone() {
         let (code, words) = of_source(solver, shape, source);
         parts.push(format!("pool {}: {words}", solver.ground.sources[source].pool.name));
         codes.push(code);

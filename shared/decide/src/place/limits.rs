@@ -1,16 +1,20 @@
 //! Limits of pools and quotas above them, counted while claims are opened: no answer ever adds up to more than they allow.
 
-use model::Resources;
 use model::place::Scene;
+use model::{CapacityType, Operator, Requirement, Resources, names};
+use std::collections::BTreeMap;
 
 use super::amounts::{Row, amount, quantity, subtract};
 use super::ground::Ground;
 use super::mask::Mask;
-use super::needs::{NeedId, of_requirements};
+use super::needs::{Need, NeedId, of_requirements};
 use super::states::{StateId, States};
+use super::words::Words;
 
 /// The name under which limits count machines.
 const NODES: &str = "nodes";
+/// One of them, in thousandths.
+const ONE_NODE: i64 = 1000;
 
 pub struct Limits {
     /// Of pools by position, then quotas.
@@ -26,6 +30,8 @@ struct Budget {
     nodes_left: Option<i64>,
     /// What each type takes of those resources: by pool, then type. For a pool's own limits only its own types are there.
     capacities: Vec<Vec<Row>>,
+    /// The most that any type takes.
+    largest: Row,
     /// Which offerings it counts; a pool's limits count all of its own.
     counts: Option<NeedId>,
 }
@@ -51,6 +57,20 @@ impl Limits {
             budget.counts = Some(ground.needs.id(of_requirements(&quota.counts, &ground.words)));
             budgets.push(budget);
         }
+        for (id, left, counts) in reservations(scene, &ground.words) {
+            let left = |_: &String| i64::from(left) * ONE_NODE;
+            let only_nodes = Resources::from([(NODES.to_owned(), model::Quantity::default())]);
+            let mut budget = Budget::new(format!("reservation {id}"), &only_nodes, left);
+            budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
+            budget.counts = Some(ground.needs.id(counts));
+            budgets.push(budget);
+        }
+        for budget in &mut budgets {
+            budget.largest = vec![0; budget.resources.len()];
+            for row in budget.capacities.iter().flatten() {
+                budget.largest.iter_mut().zip(row).for_each(|(largest, takes)| *largest = (*largest).max(*takes));
+            }
+        }
         Limits { budgets, pools: scene.pools.len() }
     }
 
@@ -65,17 +85,13 @@ impl Limits {
         for budget in self.of(pool) {
             let own = charge.map(|charge| &charge[from..from + budget.width()]);
             from += budget.width();
-            let counted = budget.counted(state, ground);
-            let Some(counted) = counted else { continue };
-            let denied = |of: usize| {
-                counted.has(of)
-                    && ((own.is_none() && budget.nodes_left.is_some_and(|left| left < 1000))
-                        || budget.capacities[pool][of]
-                            .iter()
-                            .zip(&budget.left)
-                            .enumerate()
-                            .any(|(at, (takes, left))| *takes > left + own.map_or(0, |own| own[at])))
-            };
+            if budget.is_ample() {
+                continue;
+            }
+            let Some(counted) = budget.counted(state, ground) else { continue };
+            let has_node = own.and_then(|own| own.last()).is_some_and(|nodes| *nodes > 0);
+            let no_node = !has_node && budget.nodes_left.is_some_and(|left| left < ONE_NODE);
+            let denied = |of: usize| counted.has(of) && (no_node || budget.exceeds(&budget.capacities[pool][of], own));
             let gone: Vec<usize> = types.iter().filter(|of| denied(*of)).collect();
             gone.into_iter().for_each(|of| types.remove(of));
         }
@@ -85,19 +101,33 @@ impl Limits {
     pub fn charge(&self, pool: usize, state: StateId, types: &[usize], ground: &mut Ground<'_>) -> Row {
         let mut charge = vec![];
         for budget in self.of(pool) {
-            let counted = budget.counted(state, ground);
-            let mut most = vec![0; budget.width()];
-            for of in types.iter().filter(|of| counted.as_ref().is_some_and(|counted| counted.has(**of))) {
-                for (most, takes) in most.iter_mut().zip(&budget.capacities[pool][*of]) {
+            let from = charge.len();
+            charge.resize(from + budget.width(), 0);
+            let Some(counted) = budget.counted(state, ground) else { continue };
+            for of in types.iter().filter(|of| counted.has(**of)) {
+                for (most, takes) in charge[from..].iter_mut().zip(&budget.capacities[pool][*of]) {
                     *most = (*most).max(*takes);
                 }
-                if let Some(nodes) = most.last_mut() {
-                    *nodes = 1000;
+                if let Some(nodes) = charge.last_mut() {
+                    *nodes = ONE_NODE;
                 }
             }
-            charge.extend(most);
         }
         charge
+    }
+
+    /// Whether so many claims of a pool may list whatever they like.
+    pub fn suffice(&self, pool: usize, claims: usize) -> bool {
+        let claims = claims as i64;
+        let enough = |budget: &Budget| {
+            budget.left.iter().zip(&budget.largest).all(|(left, largest)| *left >= largest.saturating_mul(claims))
+        };
+        self.of(pool).all(enough)
+    }
+
+    /// Whether a claim's charge depends on more than its type.
+    pub fn have_quotas(&self) -> bool {
+        self.budgets.len() > self.pools
     }
 
     /// Takes a charge, in exchange for an older one.
@@ -145,6 +175,7 @@ impl Budget {
             resources,
             nodes_left,
             capacities: vec![],
+            largest: vec![],
             counts: None,
         }
     }
@@ -161,13 +192,25 @@ impl Budget {
         self.resources.len() + 1
     }
 
+    /// Whether it allows any type to any claim.
+    fn is_ample(&self) -> bool {
+        self.nodes_left.is_none_or(|left| left >= ONE_NODE)
+            && self.left.iter().zip(&self.largest).all(|(left, largest)| left >= largest)
+    }
+
+    /// Whether a type takes more than is left, with what its claim has taken before.
+    fn exceeds(&self, takes: &Row, own: Option<&[i64]>) -> bool {
+        let mut of_each = takes.iter().zip(&self.left).enumerate();
+        of_each.any(|(at, (takes, left))| *takes > left + own.map_or(0, |own| own[at]))
+    }
+
     /// The types that it counts in a state.
-    fn counted(&self, state: StateId, ground: &mut Ground<'_>) -> Option<Mask> {
+    fn counted<'g>(&self, state: StateId, ground: &'g mut Ground<'_>) -> Option<&'g Mask> {
         let state = match self.counts {
             Some(need) => ground.states.narrow(state, need, &ground.needs, &ground.words)?,
             None => state,
         };
-        Some(ground.states.get(state).types.clone())
+        Some(&ground.states.get(state).types)
     }
 
     fn told(&self) -> String {
@@ -183,4 +226,29 @@ impl Budget {
         left.extend(self.nodes_left.map(|nodes| format!("nodes {}", (nodes / 1000).max(0))));
         format!("{} (left: {})", self.name, left.join(", "))
     }
+}
+
+/// Every reservation: how many machines it has left, and which offerings draw on it.
+fn reservations<'a>(scene: &'a Scene, words: &Words<'_>) -> Vec<(&'a str, u32, Need)> {
+    let mut all: BTreeMap<&str, (u32, Vec<String>, Vec<String>)> = BTreeMap::new();
+    for of in scene.catalogues.iter().flat_map(|catalogue| &catalogue.types) {
+        for offered in &of.offerings {
+            let Some(reservation) = &offered.reservation else { continue };
+            let known = all.entry(&reservation.id).or_insert((reservation.left, vec![], vec![]));
+            known.1.push(of.name.clone());
+            known.2.extend(offered.zone.clone());
+        }
+    }
+    let one_of = |key: &str, values: Vec<String>| Requirement { key: key.to_owned(), operator: Operator::In, values };
+    let need = |types, zones: Vec<String>| {
+        let mut asked = vec![
+            one_of(names::INSTANCE_TYPE, types),
+            one_of(names::CAPACITY_TYPE, vec![CapacityType::Reserved.as_str().to_owned()]),
+        ];
+        if !zones.is_empty() {
+            asked.push(one_of(names::ZONE, zones));
+        }
+        of_requirements(&asked, words)
+    };
+    all.into_iter().map(|(id, (left, types, zones))| (id, left, need(types, zones))).collect()
 }

@@ -20,12 +20,12 @@ struct Opening {
     types: Mask,
     grow: Rc<Mask>,
     /// What one pod of the shape costs on the best of its types, at full load.
-    unit: u64,
+    unit: f64,
     relaxed: bool,
 }
 
-/// A claim grows only into types that cost at most this much more for each pod than the best: in hundredths.
-const GROWTH_TOLERANCE: u64 = 110;
+/// A claim grows only into types that cost at most so many times what the best costs for each pod.
+const GROWTH_TOLERANCE: f64 = 1.1;
 
 impl Solver<'_> {
     /// Opens a claim for a pod, in the pool that comes first by weight and then by cost.
@@ -51,6 +51,7 @@ impl Solver<'_> {
             pods: vec![],
             accelerated,
             charge: None,
+            charged_for: None,
             relaxed: opening.relaxed,
         });
         self.scratch.copy_from(&opening.types);
@@ -58,13 +59,9 @@ impl Solver<'_> {
     }
 
     fn best_opening(&mut self, shape: ShapeId, attempt: usize, plain: bool) -> Option<Opening> {
-        let mut order: Vec<usize> = (0..self.ground.sources.len()).collect();
-        order.sort_by_key(|at| {
-            let pool = self.ground.sources[*at].pool;
-            (core::cmp::Reverse(pool.weight), pool.name.as_str())
-        });
         let mut best: Option<(u8, Opening)> = None;
-        for source in order {
+        for at in 0..self.ground.by_weight.len() {
+            let source = self.ground.by_weight[at];
             let weight = self.ground.sources[source].pool.weight;
             if best.as_ref().is_some_and(|(better, _)| *better > weight) {
                 break;
@@ -86,6 +83,22 @@ impl Solver<'_> {
         if !taints::tolerated(&of.taints, tolerations, asked.ignores_preferred_taints) {
             return None;
         }
+        let ways = self.ground.ways_to_buy.clone();
+        ways.iter().find_map(|way| {
+            let ground = &mut self.ground;
+            let base = ground.states.narrow(base, *way, &ground.needs, &ground.words)?;
+            self.opening_from(shape, attempt, source, plain, base)
+        })
+    }
+
+    fn opening_from(
+        &mut self,
+        shape: ShapeId,
+        attempt: usize,
+        source: usize,
+        plain: bool,
+        base: StateId,
+    ) -> Option<Opening> {
         let mut finals: Vec<Final> = vec![];
         for courteous in [true, false] {
             let plan = &self.plans[shape];
@@ -98,7 +111,7 @@ impl Solver<'_> {
             }
             finals.sort_unstable();
             let opening = self.first_opening(shape, source, plain, &finals);
-            if opening.is_some() || plan_has_no_courtesy(self, shape) {
+            if opening.is_some() || self.plans[shape].courtesy_domains.is_empty() {
                 return opening;
             }
             finals.clear();
@@ -135,8 +148,8 @@ impl Solver<'_> {
             return None;
         }
         let relaxed = self.keep_rest(shape, source, state, None, &mut types)?;
-        let (unit, grow) = self.growth(source, state, &request, &types)?;
-        Some(Opening { state, types, grow: Rc::new(grow), unit, relaxed })
+        let (unit, grow) = self.growth(shape, source, state, &request, &types)?;
+        Some(Opening { state, types, grow, unit, relaxed })
     }
 
     /// Whether a claim can take one more pod and go into a state. Leaves in `scratch` what it could still become.
@@ -238,24 +251,32 @@ impl Solver<'_> {
     }
 
     /// The types whose price for each pod like this is near the best, and that best price.
-    fn growth(&self, source: usize, state: StateId, request: &[i64], types: &Mask) -> Option<(u64, Mask)> {
+    fn growth(
+        &mut self,
+        shape: ShapeId,
+        source: usize,
+        state: StateId,
+        request: &[i64],
+        types: &Mask,
+    ) -> Option<(f64, Rc<Mask>)> {
+        if let Some((_, known)) = self.growths.get(&(shape, state)).filter(|(of, _)| of == types) {
+            return Some(known.clone());
+        }
         let rows = &self.ground.sources[source].fit.rows;
         let prices = self.ground.states.prices(state);
-        // Pods that one machine holds, in thousandths: whole ones would punish small machines at the end of a batch.
+        // Not whole pods: that would punish small machines at the end of a batch.
         let held = |of: usize| {
             let columns = rows[of].iter().zip(request).filter(|(_, request)| **request > 0);
-            columns.map(|(has, request)| i128::from(*has) * 1000 / i128::from(*request)).min().unwrap_or(1000).max(1)
+            columns.map(|(has, request)| *has as f64 / *request as f64).fold(f64::MAX, f64::min)
         };
-        let unit = |of: usize| {
-            prices.of[of].map(|price| u64::try_from(i128::from(price) * 1_000_000 / held(of)).unwrap_or(u64::MAX))
-        };
-        let units: Vec<(usize, u64)> = types.iter().filter_map(|of| Some((of, unit(of)?))).collect();
-        let best = units.iter().map(|(_, unit)| *unit).min()?;
+        let unit = |of: usize| Some(prices.of[of]? as f64 / held(of));
+        let units: Vec<(usize, f64)> = types.iter().filter_map(|of| Some((of, unit(of)?))).collect();
+        let best = units.iter().map(|(_, unit)| *unit).min_by(f64::total_cmp)?;
         let mut grow = Mask::none(rows.len());
-        let near =
-            units.iter().filter(|(_, unit)| u128::from(*unit) * 100 <= u128::from(best) * u128::from(GROWTH_TOLERANCE));
-        near.for_each(|(of, _)| grow.insert(*of));
-        Some((best, grow))
+        units.iter().filter(|(_, unit)| *unit <= best * GROWTH_TOLERANCE).for_each(|(of, _)| grow.insert(*of));
+        let growth = (best, Rc::new(grow));
+        self.growths.insert((shape, state), (types.clone(), growth.clone()));
+        Some(growth)
     }
 
     /// Brings a claim up to date after it took a pod: its types are those in `scratch`.
@@ -276,17 +297,16 @@ impl Solver<'_> {
     /// Takes from the limits what the claim's cheapest type needs; where minValues keep many types, what the largest needs.
     fn charge(&mut self, at: usize, source: usize) {
         let claim = &self.places.claims[at];
-        let types: Vec<usize> = if self.ground.sources[source].min_values.is_empty() {
-            self.ground.states.cheapest(claim.state, &claim.types).map(|(of, _)| of).into_iter().collect()
-        } else {
-            claim.types.iter().collect()
-        };
+        let one = self.ground.sources[source].min_values.is_empty();
+        if one && !self.limits.have_quotas() && claim.charged_for.is_some_and(|of| claim.types.has(of)) {
+            return;
+        }
+        let cheapest = self.ground.states.cheapest(claim.state, &claim.types).map(|(of, _)| of);
+        let types: Vec<usize> = if one { cheapest.into_iter().collect() } else { claim.types.iter().collect() };
         let charge = self.limits.charge(source, claim.state, &types, &mut self.ground);
         self.limits.take(source, &charge, claim.charge.as_ref());
-        self.places.claims[at].charge = Some(charge);
+        let claim = &mut self.places.claims[at];
+        claim.charge = Some(charge);
+        claim.charged_for = cheapest;
     }
-}
-
-fn plan_has_no_courtesy(solver: &Solver<'_>, shape: ShapeId) -> bool {
-    solver.plans[shape].courtesy_domains.is_empty()
 }

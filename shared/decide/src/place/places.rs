@@ -44,8 +44,9 @@ pub struct Claim {
     pub request: Row,
     pub pods: Vec<usize>,
     pub accelerated: bool,
-    /// What it takes of limits.
+    /// What it takes of limits, and for which type.
     pub charge: Option<Row>,
+    pub charged_for: Option<usize>,
     pub relaxed: bool,
 }
 

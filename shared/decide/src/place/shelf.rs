@@ -3,7 +3,7 @@
 //! Offerings fall into kinds (zone, capacity type, and whatever else tells them apart). What a claim may become is then a set of
 //! types and a set of kinds, and every rule narrows one of the two.
 
-use model::place::{Catalogue, InstanceType, Offered};
+use model::place::{Catalogue, InstanceType, Offered, OfferingRef};
 use model::{Requirement, names};
 
 use super::allowed::Allowed;
@@ -140,6 +140,28 @@ impl<'a> Shelf<'a> {
             .filter(|(offered, kind)| offered.available && kinds.has(**kind))
             .map(|(offered, _)| price(offered))
             .min()
+    }
+
+    /// The offerings of these types and kinds that can be had, from cheap to dear.
+    pub fn cheapest_first(&self, types: &Mask, kinds: &Mask) -> Vec<OfferingRef> {
+        let mut all: Vec<(u64, OfferingRef)> = vec![];
+        for of in types.iter() {
+            for (at, (offered, kind)) in self.types[of].offerings.iter().zip(&self.kind_of[of]).enumerate() {
+                if offered.available && kinds.has(*kind) {
+                    all.push((price(offered), OfferingRef { instance_type: of as u32, offering: at as u32 }));
+                }
+            }
+        }
+        all.sort_unstable_by(|(price, left), (other_price, right)| {
+            let name = |of: &OfferingRef| self.types[of.instance_type as usize].name.as_str();
+            let at = |of: &OfferingRef| &self.types[of.instance_type as usize].offerings[of.offering as usize];
+            let place = |of: &OfferingRef| (at(of).zone.as_deref(), at(of).capacity_type);
+            price
+                .cmp(other_price)
+                .then_with(|| name(left).cmp(name(right)))
+                .then_with(|| place(left).cmp(&place(right)))
+        });
+        all.into_iter().map(|(_, reference)| reference).collect()
     }
 
     /// Every value of a key that some type or offering has, whether it can be had now or not.

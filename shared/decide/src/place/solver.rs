@@ -1,12 +1,14 @@
 //! The solve itself: shape by shape, pod by pod, onto what is there, onto what was opened, onto something new.
 
 use model::place::Scene;
+use std::rc::Rc;
 
 use super::amounts::{Row, add, one_device, subtract};
 use super::attempts::{self, Plan};
 use super::counters::{Counted, PlaceId, Spot};
 use super::find::{Cursors, Mode};
 use super::ground::{Ground, take_part};
+use super::hash::Map;
 use super::limits::Limits;
 use super::mask::Mask;
 use super::order;
@@ -27,7 +29,12 @@ pub struct Solver<'a> {
     pub scratch: Mask,
     pub row: Row,
     pub cursors: Cursors,
+    /// What claims opened for a shape may grow into, by the types they begin with.
+    pub growths: Map<(ShapeId, StateId), Growth>,
 }
+
+/// The types that were looked at; the price for each pod on the best of them, and those that come near it.
+type Growth = (Mask, (f64, Rc<Mask>));
 
 /// A place that will do, and what a claim becomes by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +62,25 @@ impl<'a> Solver<'a> {
         let limits = Limits::new(scene, &mut ground);
         let placed = vec![None; scene.pods.len()];
         let (scratch, row, cursors) = (Mask::default(), vec![], Cursors::default());
-        Solver { ground, shapes, plans, places, limits, placed, out_of_time: false, scratch, row, cursors }
+        Solver {
+            ground,
+            shapes,
+            plans,
+            places,
+            limits,
+            placed,
+            out_of_time: false,
+            scratch,
+            row,
+            cursors,
+            growths: Map::default(),
+        }
     }
 
     /// Places what can be placed. Shapes that fail are tried again as long as others got on: a pod may wait for another.
     pub fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
-        self.keep_planned();
         let mut waiting = order::of_shapes(self);
+        self.keep_planned(&waiting);
         let mut since_look = 0;
         loop {
             let mut progress = false;
@@ -140,11 +159,16 @@ impl<'a> Solver<'a> {
             return None;
         }
         let one = self.shapes[shape].request.clone();
-        let all: Vec<i64> = one.iter().map(|amount| amount.saturating_mul(left as i64)).collect();
-        self.shapes[shape].request = all;
-        let choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+        let mut choice = None;
+        // A little fewer each time, until that many find room together.
+        let mut together = left;
+        while choice.is_none() && together > 1 {
+            self.shapes[shape].request = one.iter().map(|amount| amount.saturating_mul(together as i64)).collect();
+            choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+            together = (together * 15 / 16).min(together - 1);
+            self.cursors.reset();
+        }
         self.shapes[shape].request = one;
-        self.cursors.reset();
         choice
     }
 
@@ -236,9 +260,10 @@ impl<'a> Solver<'a> {
     }
 
     /// Pods that an earlier answer placed stay where it put them, if that still holds.
-    fn keep_planned(&mut self) {
-        let planned: Vec<(ShapeId, usize, PlaceId)> = (0..self.shapes.len())
-            .flat_map(|shape| self.shapes[shape].pods.iter().map(move |pod| (shape, *pod)))
+    fn keep_planned(&mut self, order: &[ShapeId]) {
+        let planned: Vec<(ShapeId, usize, PlaceId)> = order
+            .iter()
+            .flat_map(|shape| self.shapes[*shape].pods.iter().map(move |pod| (*shape, *pod)))
             .filter_map(|(shape, pod)| Some((shape, pod, self.ground.scene.pods[pod].planned?)))
             .filter(|(_, _, place)| self.places.bucket_of.get(*place).is_some_and(|bucket| *bucket != usize::MAX))
             .collect();

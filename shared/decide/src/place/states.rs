@@ -3,6 +3,7 @@
 
 use core::cell::OnceCell;
 use model::names;
+use model::place::OfferingRef;
 use std::rc::Rc;
 
 use super::allowed::Allowed;
@@ -41,6 +42,8 @@ pub struct Prices {
     pub order: Vec<usize>,
     /// By type; those that are not left have none.
     pub of: Vec<Option<u64>>,
+    /// All offerings that can be had, cheapest first.
+    pub offerings: Vec<OfferingRef>,
 }
 
 /// The ways a state can go for a slot: a value, and the state with it.
@@ -202,7 +205,7 @@ impl<'a> States<'a> {
                 .collect();
             let mut order: Vec<usize> = state.types.iter().collect();
             order.sort_by_key(|at| (of[*at], shelf.types[*at].name.as_str()));
-            Prices { order, of }
+            Prices { order, of, offerings: shelf.cheapest_first(&state.types, &state.kinds) }
         })
     }
 
