@@ -2,7 +2,7 @@
 
 use cluster::{
     ClaimRead,
-    crd::{self, AKSNodeClass, NodePool, PowerNodeClass},
+    crd::{self, NodePool, PowerNodeClass},
     read_claim,
     scene::{PoolSource, SceneSource},
 };
@@ -46,8 +46,6 @@ pub struct Manifest {
     pub services: Vec<Service>,
     pub replication_controllers: Vec<ReplicationController>,
     pub power_classes: Vec<PowerNodeClass>,
-    /// Names of AKSNodeClasses are all that a plan looks at.
-    pub aks_classes: Vec<AKSNodeClass>,
     pub warnings: Vec<String>,
     /// `Kind namespace/name` to the place that defined it.
     origin: BTreeMap<String, String>,
@@ -75,7 +73,6 @@ const KINDS: &[(&str, &str, bool)] = &[
     ("CSINode", "storage.k8s.io/v1", false),
     ("PriorityClass", "scheduling.k8s.io/v1", false),
     ("PowerNodeClass", "pilotlight.dev/v1alpha1", false),
-    ("AKSNodeClass", "karpenter.azure.com/v1beta1", false),
 ];
 /// What a namespaced object that names none is in.
 const USUAL_NAMESPACE: &str = "default";
@@ -160,7 +157,6 @@ impl Manifest {
             "CSINode" => push(&mut self.csi_nodes, value),
             "PriorityClass" => push(&mut self.priority_classes, value),
             "PowerNodeClass" => push(&mut self.power_classes, value),
-            "AKSNodeClass" => push(&mut self.aks_classes, value),
             "NodePool" => {
                 let value = with_defaults(value, "/spec/template/spec");
                 push(&mut self.pools, value)

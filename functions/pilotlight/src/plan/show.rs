@@ -64,13 +64,15 @@ fn summary(answer: &Answer) -> String {
     let new: usize = answer.claims.iter().map(|claim| claim.pods.len()).sum();
     let coming = on("claim/").saturating_sub(new);
     let without = answer.pods.iter().filter(|pod| pod.on.is_none()).count();
-    let mut parts = vec![format!("{} pods", answer.pods.len())];
+    let mut parts = vec![format!("{} pod{}", answer.pods.len(), if answer.pods.len() == 1 { "" } else { "s" })];
     let mut say = |count: usize, words: String| {
         if count > 0 {
             parts.push(format!("{count} {words}"));
         }
     };
-    say(new, format!("on {} new nodes", answer.claims.len()));
+    let nodes =
+        if answer.claims.len() == 1 { "1 new node".to_owned() } else { format!("{} new nodes", answer.claims.len()) };
+    say(new, format!("on {nodes}"));
     say(on("node/"), "on nodes that are there".to_owned());
     say(coming, "on nodes that are on their way".to_owned());
     say(without, "without a place".to_owned());
