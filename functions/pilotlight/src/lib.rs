@@ -1,6 +1,7 @@
 //! The command line: what can be said, and who does it.
 
 mod demo;
+mod plan;
 mod replay;
 mod run;
 mod table;
@@ -23,6 +24,7 @@ struct CommandLine {
 
 const AFTER_HELP: &str = "Examples:
   pilotlight demo                                      pods get nodes, claims become nodes, all go again; nothing is needed
+  pilotlight plan -f cluster.yaml                      what nodes would come for these pods, and at what price
   pilotlight replay events/samples                     send every sample event, see the answers
   pilotlight run                                       all of it, for the cluster of KUBECONFIG
   PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
@@ -51,6 +53,12 @@ enum Command {
     /// pod, provider, phase, and what happened.
     #[command(after_help = demo::AFTER_HELP)]
     Demo(demo::Demo),
+    /// Say which nodes would be made for the pods in YAML files, offline
+    ///
+    /// The files are ordinary Kubernetes objects: pods and workloads, nodes, NodePools, NodeClaims, DaemonSets, volumes,
+    /// namespaces. Where each pod goes is said, at what price, or why it goes nowhere. Nothing is asked and nothing is made.
+    #[command(after_help = plan::AFTER_HELP)]
+    Plan(plan::Plan),
     /// Send stored events to the functions and show their answers
     ///
     /// Starts the functions on loopback in this process and sends them each file as it is: over HTTP, or by a plain
@@ -110,6 +118,7 @@ pub fn run() -> ExitCode {
         Command::Serve => host::serve_from_env(functions),
         Command::Run => run::run(),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Crds => print_definitions(),
         Command::Completion { shell } => {

@@ -30,6 +30,7 @@ use k8s_openapi::api::{
 };
 use kube::api::ObjectMeta;
 use model::place::{Catalogue, DeviceParts, Policy, Quota, Scene, Spread};
+use model::{ObjectName, Uid};
 use std::collections::BTreeMap;
 
 use crate::{crd::NodePool, read_claim::ClaimRead};
@@ -60,6 +61,8 @@ pub struct SceneSource {
     /// What can be bought; pools point into this list.
     pub catalogues: Vec<Catalogue>,
     pub quotas: Vec<Quota>,
+    /// For pods that an earlier answer has placed: the NodeClaim or Node it put them on.
+    pub planned: BTreeMap<Uid, ObjectName>,
     pub device_parts: Vec<DeviceParts>,
     /// From [`scheduler_config`].
     pub default_spread: Vec<Spread>,

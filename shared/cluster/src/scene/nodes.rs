@@ -20,12 +20,18 @@ pub(super) struct Nodes {
     /// Of each, by position: what limits count.
     capacity: Vec<Resources>,
     by_name: BTreeMap<String, usize>,
+    by_claim: BTreeMap<String, usize>,
 }
 
 impl Nodes {
     /// By the name of a Node: no pod is on a claim.
     pub(super) fn by_name(&self, node: &str) -> Option<usize> {
         self.by_name.get(node).copied()
+    }
+
+    /// By the name of a claim, whatever has become of it, or of a Node.
+    pub(super) fn planned(&self, name: &str) -> Option<usize> {
+        self.by_claim.get(name).copied().or_else(|| self.by_name(name))
     }
 
     /// What each pool has, and how many `nodes` that is. What is going away does not count.
@@ -49,7 +55,7 @@ impl Nodes {
 /// Nodes first, then the claims that have none.
 pub(super) fn nodes(source: &SceneSource, problems: &mut Vec<Problem>) -> Nodes {
     let claims = claims(source, problems);
-    let mut nodes = Nodes { there: vec![], capacity: vec![], by_name: BTreeMap::new() };
+    let mut nodes = Nodes { there: vec![], capacity: vec![], by_name: BTreeMap::new(), by_claim: BTreeMap::new() };
     let mut joined = BTreeSet::new();
     for raw in &source.nodes {
         let node = match read_node(raw.clone()) {
@@ -63,6 +69,7 @@ pub(super) fn nodes(source: &SceneSource, problems: &mut Vec<Problem>) -> Nodes 
         joined.extend(claim);
         nodes.by_name.insert(node.name.as_str().to_owned(), nodes.there.len());
         let claim = claim.and_then(|at| claims.get(at)).copied();
+        nodes.by_claim.extend(claim.map(|claim| (claim.key.name.as_str().to_owned(), nodes.there.len())));
         let limits = attachments(&source.csi_nodes, node.name.as_str());
         let (there, capacity) = node_there(node, claim, limits);
         nodes.push(there, capacity);
@@ -71,6 +78,7 @@ pub(super) fn nodes(source: &SceneSource, problems: &mut Vec<Problem>) -> Nodes 
         match in_flight::launched(source, claim) {
             Ok(launched) => {
                 let capacity = launched.capacity.clone();
+                nodes.by_claim.insert(claim.key.name.as_str().to_owned(), nodes.there.len());
                 nodes.push(claim_there(claim, launched), capacity);
             }
             Err(why) => problems.push(Problem { kind: "NodeClaim", name: claim.key.name.as_str().to_owned(), why }),

@@ -48,7 +48,7 @@ fn sort_one(
                 code,
                 why,
             }),
-            None => read.scene.pods.push(waiting::pod(source, volumes, raw, spec, &pod)),
+            None => read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod)),
         }
         return Ok(());
     };
@@ -57,7 +57,7 @@ fn sort_one(
     };
     let leaving = nodes.there.get(at).is_some_and(|node| node.deleting) && moves(raw, &pod);
     if leaving && !budgets::stays(raw, &pod, &source.budgets, source.now) {
-        read.scene.pods.push(waiting::pod(source, volumes, raw, spec, &pod));
+        read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod));
     } else {
         read.scene.bound.push(placed::pod(volumes, daemons, raw, spec, &pod, at)?);
     }

@@ -62,7 +62,9 @@ fn fill(pool: &mut Pool, given: &NodePool) -> Result<(), String> {
         restricted("spec.template.metadata.labels", key)?;
     }
     let class = &template.spec.node_class_ref;
-    pool.labels.insert(class_label(class), class.name.clone());
+    if !class.kind.is_empty() {
+        pool.labels.insert(class_label(class), class.name.clone());
+    }
     for (index, one) in template.spec.requirements.iter().enumerate() {
         pool.requirements.push(requirement(&format!("spec.template.spec.requirements[{index}]"), one)?);
     }

@@ -8,6 +8,7 @@ use model::{
 
 use super::{
     SceneSource,
+    nodes::Nodes,
     requests::{host_ports, requests},
     rules::{affinities, spreads},
     selectors::default_selector,
@@ -16,29 +17,23 @@ use super::{
 
 const MALFORMED: &str = "Malformed";
 
-pub(super) fn pod(source: &SceneSource, volumes: &Lookup<'_>, raw: &KubePod, spec: &PodSpec, pod: &Pod) -> PodToPlace {
+pub(super) fn pod(
+    source: &SceneSource,
+    volumes: &Lookup<'_>,
+    nodes: &Nodes,
+    raw: &KubePod,
+    spec: &PodSpec,
+    pod: &Pod,
+) -> PodToPlace {
     let mut placing = PodToPlace {
-        namespace: pod.namespace.clone(),
-        name: pod.name.clone(),
-        uid: pod.uid.clone(),
         created_at: raw.metadata.creation_timestamp.as_ref().map(|time| time.0),
         priority: priority(source, spec),
         labels: raw.metadata.labels.clone().unwrap_or_default(),
-        requests: Default::default(),
         node_selector: spec.node_selector.clone().unwrap_or_default(),
-        node_affinity: vec![],
-        preferred_node_affinity: vec![],
-        affinity: vec![],
-        preferred_affinity: vec![],
-        anti_affinity: vec![],
-        preferred_anti_affinity: vec![],
-        spread: vec![],
         default_selector: default_selector(source, raw),
         tolerations: pod.tolerations.clone(),
-        host_ports: vec![],
-        volumes: vec![],
-        planned: None,
-        invalid: None,
+        planned: source.planned.get(&pod.uid).and_then(|name| nodes.planned(name.as_str())),
+        ..PodToPlace::new(pod.namespace.clone(), pod.name.clone(), pod.uid.clone())
     };
     placing.invalid = fill(&mut placing, volumes, raw, spec).err();
     placing

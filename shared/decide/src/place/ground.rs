@@ -2,6 +2,7 @@
 
 use model::place::{NodeStage, PodThere, Scene};
 use model::{Resources, Taint};
+use std::rc::Rc;
 
 use super::amounts::{Columns, Row, add, one_device, subtract};
 use super::counters::{Counted, Counters, Spot};
@@ -27,6 +28,8 @@ pub struct Ground<'a> {
     pub sources: Vec<Source<'a>>,
     /// Pools in the order they are asked: by weight, then by name.
     pub by_weight: Vec<usize>,
+    /// Needs that claims are opened with, in this order.
+    pub ways_to_buy: Rc<[NeedId]>,
     pub nodes: Vec<NodeInfo<'a>>,
     pub has_preferred_taints: bool,
     slot_of: Map<Key, usize>,
@@ -67,6 +70,7 @@ impl<'a> Ground<'a> {
         let sources = sources::build(scene, &columns, &words, &mut needs, &mut states, &daemons);
         let mut by_weight: Vec<usize> = (0..sources.len()).collect();
         by_weight.sort_by_key(|at| (core::cmp::Reverse(sources[*at].pool.weight), sources[*at].pool.name.as_str()));
+        let ways_to_buy = learn::ways_to_buy(scene, &words, &mut needs).into();
         let nodes = node_infos(scene, &columns, &words, &needs, &slots, &daemons);
         let slot_of = slots.iter().enumerate().map(|(slot, key)| (*key, slot)).collect();
         let has_preferred_taints = sources::has_preferred_taints(scene);
@@ -81,6 +85,7 @@ impl<'a> Ground<'a> {
             states,
             sources,
             by_weight,
+            ways_to_buy,
             nodes,
             has_preferred_taints,
             slot_of,

@@ -1,9 +1,10 @@
 //! Which label keys matter in a scene, and all their values. What no rule names is left out, which is most of it.
 
 use model::place::{NodeTerm, PodToPlace, Scene};
-use model::{CapacityType, Requirement, names};
+use model::{CapacityType, Operator, Requirement, names};
 use std::collections::BTreeMap;
 
+use super::needs::{NeedId, Needs, of_requirements};
 use super::shapes::Shape;
 use super::words::{HOST, Key, Words};
 
@@ -30,16 +31,45 @@ pub fn words<'a>(scene: &'a Scene, shapes: &[Shape<'a>]) -> (Words<'a>, Vec<Key>
     let averse = scene.bound.iter().flat_map(|pod| &pod.anti_affinity).map(|term| term.topology_key.as_str());
     let by_default = scene.default_spread.iter().map(|spread| spread.topology_key.as_str());
     averse.chain(by_default).for_each(|key| slot(&mut words, key, &mut slots));
-    let mut offerings = scene.catalogues.iter().flat_map(|catalogue| &catalogue.types).flat_map(|of| &of.offerings);
-    if offerings.any(|offered| offered.reservation.is_some()) {
+    if has_reservations(scene) {
+        [names::INSTANCE_TYPE, names::ZONE].into_iter().for_each(|key| _ = words.learn_key(key));
+    }
+    if has_reservations(scene) || !scene.quotas.is_empty() {
         let key = words.learn_key(names::CAPACITY_TYPE);
-        words.learn(key, CapacityType::Reserved.as_str());
+        CAPACITY_TYPES.into_iter().for_each(|of| _ = words.learn(key, of.as_str()));
     }
     of_catalogues(&mut words, scene);
     for node in &scene.nodes {
         known_labels(&mut words, &node.labels);
     }
     (words, slots)
+}
+
+/// The ways of buying that are tried one after the other, so that a limit on one of them leaves the others: what is reserved, then
+/// all else, then each by itself. Without such limits, all together.
+pub fn ways_to_buy(scene: &Scene, words: &Words<'_>, needs: &mut Needs) -> Vec<NeedId> {
+    let mut way = |operator: Operator, of: CapacityType| {
+        let requirement =
+            Requirement { key: names::CAPACITY_TYPE.to_owned(), operator, values: vec![of.as_str().to_owned()] };
+        needs.id(of_requirements([&requirement], words))
+    };
+    let mut ways = vec![];
+    if has_reservations(scene) {
+        ways.extend([way(Operator::In, CapacityType::Reserved), way(Operator::NotIn, CapacityType::Reserved)]);
+    } else {
+        ways.push(0);
+    }
+    if !scene.quotas.is_empty() {
+        ways.extend(CAPACITY_TYPES.map(|of| way(Operator::In, of)));
+    }
+    ways
+}
+
+const CAPACITY_TYPES: [CapacityType; 3] = [CapacityType::Reserved, CapacityType::Spot, CapacityType::OnDemand];
+
+fn has_reservations(scene: &Scene) -> bool {
+    let mut offerings = scene.catalogues.iter().flat_map(|catalogue| &catalogue.types).flat_map(|of| &of.offerings);
+    offerings.any(|offered| offered.reservation.is_some())
 }
 
 fn of_pod<'a>(words: &mut Words<'a>, pod: &'a PodToPlace, slots: &mut Vec<Key>) {

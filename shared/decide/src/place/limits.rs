@@ -1,13 +1,15 @@
 //! Limits of pools and quotas above them, counted while claims are opened: no answer ever adds up to more than they allow.
 
-use model::Resources;
 use model::place::Scene;
+use model::{CapacityType, Operator, Requirement, Resources, names};
+use std::collections::BTreeMap;
 
 use super::amounts::{Row, amount, quantity, subtract};
 use super::ground::Ground;
 use super::mask::Mask;
-use super::needs::{NeedId, of_requirements};
+use super::needs::{Need, NeedId, of_requirements};
 use super::states::{StateId, States};
+use super::words::Words;
 
 /// The name under which limits count machines.
 const NODES: &str = "nodes";
@@ -55,6 +57,14 @@ impl Limits {
             budget.counts = Some(ground.needs.id(of_requirements(&quota.counts, &ground.words)));
             budgets.push(budget);
         }
+        for (id, left, counts) in reservations(scene, &ground.words) {
+            let left = |_: &String| i64::from(left) * ONE_NODE;
+            let only_nodes = Resources::from([(NODES.to_owned(), model::Quantity::default())]);
+            let mut budget = Budget::new(format!("reservation {id}"), &only_nodes, left);
+            budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
+            budget.counts = Some(ground.needs.id(counts));
+            budgets.push(budget);
+        }
         for budget in &mut budgets {
             budget.largest = vec![0; budget.resources.len()];
             for row in budget.capacities.iter().flatten() {
@@ -79,7 +89,8 @@ impl Limits {
                 continue;
             }
             let Some(counted) = budget.counted(state, ground) else { continue };
-            let no_node = own.is_none() && budget.nodes_left.is_some_and(|left| left < ONE_NODE);
+            let has_node = own.and_then(|own| own.last()).is_some_and(|nodes| *nodes > 0);
+            let no_node = !has_node && budget.nodes_left.is_some_and(|left| left < ONE_NODE);
             let denied = |of: usize| counted.has(of) && (no_node || budget.exceeds(&budget.capacities[pool][of], own));
             let gone: Vec<usize> = types.iter().filter(|of| denied(*of)).collect();
             gone.into_iter().for_each(|of| types.remove(of));
@@ -215,4 +226,29 @@ impl Budget {
         left.extend(self.nodes_left.map(|nodes| format!("nodes {}", (nodes / 1000).max(0))));
         format!("{} (left: {})", self.name, left.join(", "))
     }
+}
+
+/// Every reservation: how many machines it has left, and which offerings draw on it.
+fn reservations<'a>(scene: &'a Scene, words: &Words<'_>) -> Vec<(&'a str, u32, Need)> {
+    let mut all: BTreeMap<&str, (u32, Vec<String>, Vec<String>)> = BTreeMap::new();
+    for of in scene.catalogues.iter().flat_map(|catalogue| &catalogue.types) {
+        for offered in &of.offerings {
+            let Some(reservation) = &offered.reservation else { continue };
+            let known = all.entry(&reservation.id).or_insert((reservation.left, vec![], vec![]));
+            known.1.push(of.name.clone());
+            known.2.extend(offered.zone.clone());
+        }
+    }
+    let one_of = |key: &str, values: Vec<String>| Requirement { key: key.to_owned(), operator: Operator::In, values };
+    let need = |types, zones: Vec<String>| {
+        let mut asked = vec![
+            one_of(names::INSTANCE_TYPE, types),
+            one_of(names::CAPACITY_TYPE, vec![CapacityType::Reserved.as_str().to_owned()]),
+        ];
+        if !zones.is_empty() {
+            asked.push(one_of(names::ZONE, zones));
+        }
+        of_requirements(&asked, words)
+    };
+    all.into_iter().map(|(id, (left, types, zones))| (id, left, need(types, zones))).collect()
 }

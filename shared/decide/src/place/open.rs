@@ -83,6 +83,22 @@ impl Solver<'_> {
         if !taints::tolerated(&of.taints, tolerations, asked.ignores_preferred_taints) {
             return None;
         }
+        let ways = self.ground.ways_to_buy.clone();
+        ways.iter().find_map(|way| {
+            let ground = &mut self.ground;
+            let base = ground.states.narrow(base, *way, &ground.needs, &ground.words)?;
+            self.opening_from(shape, attempt, source, plain, base)
+        })
+    }
+
+    fn opening_from(
+        &mut self,
+        shape: ShapeId,
+        attempt: usize,
+        source: usize,
+        plain: bool,
+        base: StateId,
+    ) -> Option<Opening> {
         let mut finals: Vec<Final> = vec![];
         for courteous in [true, false] {
             let plan = &self.plans[shape];
@@ -95,7 +111,7 @@ impl Solver<'_> {
             }
             finals.sort_unstable();
             let opening = self.first_opening(shape, source, plain, &finals);
-            if opening.is_some() || plan_has_no_courtesy(self, shape) {
+            if opening.is_some() || self.plans[shape].courtesy_domains.is_empty() {
                 return opening;
             }
             finals.clear();
@@ -293,8 +309,4 @@ impl Solver<'_> {
         claim.charge = Some(charge);
         claim.charged_for = cheapest;
     }
-}
-
-fn plan_has_no_courtesy(solver: &Solver<'_>, shape: ShapeId) -> bool {
-    solver.plans[shape].courtesy_domains.is_empty()
 }

@@ -79,8 +79,8 @@ impl<'a> Solver<'a> {
 
     /// Places what can be placed. Shapes that fail are tried again as long as others got on: a pod may wait for another.
     pub fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
-        self.keep_planned();
         let mut waiting = order::of_shapes(self);
+        self.keep_planned(&waiting);
         let mut since_look = 0;
         loop {
             let mut progress = false;
@@ -159,11 +159,16 @@ impl<'a> Solver<'a> {
             return None;
         }
         let one = self.shapes[shape].request.clone();
-        let all: Vec<i64> = one.iter().map(|amount| amount.saturating_mul(left as i64)).collect();
-        self.shapes[shape].request = all;
-        let choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+        let mut choice = None;
+        // A little fewer each time, until that many find room together.
+        let mut together = left;
+        while choice.is_none() && together > 1 {
+            self.shapes[shape].request = one.iter().map(|amount| amount.saturating_mul(together as i64)).collect();
+            choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+            together = (together * 15 / 16).min(together - 1);
+            self.cursors.reset();
+        }
         self.shapes[shape].request = one;
-        self.cursors.reset();
         choice
     }
 
@@ -255,9 +260,10 @@ impl<'a> Solver<'a> {
     }
 
     /// Pods that an earlier answer placed stay where it put them, if that still holds.
-    fn keep_planned(&mut self) {
-        let planned: Vec<(ShapeId, usize, PlaceId)> = (0..self.shapes.len())
-            .flat_map(|shape| self.shapes[shape].pods.iter().map(move |pod| (shape, *pod)))
+    fn keep_planned(&mut self, order: &[ShapeId]) {
+        let planned: Vec<(ShapeId, usize, PlaceId)> = order
+            .iter()
+            .flat_map(|shape| self.shapes[*shape].pods.iter().map(move |pod| (*shape, *pod)))
             .filter_map(|(shape, pod)| Some((shape, pod, self.ground.scene.pods[pod].planned?)))
             .filter(|(_, _, place)| self.places.bucket_of.get(*place).is_some_and(|bucket| *bucket != usize::MAX))
             .collect();

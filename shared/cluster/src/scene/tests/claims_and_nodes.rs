@@ -219,3 +219,16 @@ fn what_cannot_be_read_is_named_and_the_others_stay() {
     let named: Vec<(&str, &str)> = read.problems.iter().map(|one| (one.kind, one.name.as_str())).collect();
     assert_eq!(named, [("NodeClaim", "bad"), ("Node", "no-uid"), ("NodeClaim", "nothing-known")]);
 }
+
+#[test]
+fn a_pod_remembers_the_claim_that_an_earlier_answer_made_for_it_also_once_it_is_a_node() {
+    let planned = [(model::Uid::new("uid-p").unwrap(), model::ObjectName::new("c").unwrap())].into();
+    let claims = vec![claim("c", launched(json!({})))];
+    let mut source = SceneSource { claims, planned, ..source_of(waiting(json!({}))) };
+    assert_eq!(placing(&source).planned, Some(0));
+    source.nodes =
+        vec![object(node("other", json!({}))), object(node("n", json!({ "spec": { "providerID": "x://1" } })))];
+    assert_eq!(placing(&source).planned, Some(1));
+    source.claims.clear();
+    assert_eq!(placing(&source).planned, None);
+}
