@@ -32,10 +32,14 @@ impl Subject {
     }
 
     pub fn event(&self, object: &Value) -> String {
+        self.event_for(self.function(object), object)
+    }
+
+    fn event_for(&self, function: &str, object: &Value) -> String {
         let metadata = &object["metadata"];
         let mut seen =
             json!({ "name": metadata["name"], "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"] });
-        let (kind, subject, data) = match (self, self.function(object)) {
+        let (kind, subject, data) = match (self, function) {
             (Subject::Pod(namespace, _), _) => {
                 seen["namespace"] = json!(namespace);
                 seen["requests"] = json!({});
@@ -71,6 +75,20 @@ impl fmt::Display for Subject {
             Subject::Pod(namespace, name) => write!(f, "{namespace}/{name}"),
         }
     }
+}
+
+/// Which function a claim is for, as it is now.
+pub fn function_for(claim: &Value) -> &'static str {
+    of_claim(claim).function(claim)
+}
+
+/// The event that a forwarder would send about a claim.
+pub fn event(function: &str, claim: &Value) -> String {
+    of_claim(claim).event_for(function, claim)
+}
+
+fn of_claim(claim: &Value) -> Subject {
+    Subject::Claim(text(&claim["metadata"]["name"]))
 }
 
 pub const PENDING_POD: &str = "on-pending-pod";
