@@ -6,7 +6,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
-BINARIES := $(FUNCTIONS) pilotlight world
+BINARIES := $(FUNCTIONS) forwarder pilotlight world
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
 # How much `make peers` compares: random worlds, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
@@ -22,8 +22,8 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Three NodeClaims become nodes and go again, on a simulated cluster with three clouds; 25 s, nothing needed
-	@echo "Building pilotlight (some minutes the first time, then seconds); the demo itself takes 25 s ..."
+run: ## Pods arrive, nodes come, pods run, all goes again, on a simulated cluster with three clouds; 30 s, nothing needed
+	@echo "Building pilotlight (some minutes the first time, then seconds); the demo itself takes 30 s ..."
 	@cargo build --quiet --package pilotlight
 	@target/debug/pilotlight demo
 
@@ -35,8 +35,8 @@ test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 	cargo test --quiet --workspace
 
 .PHONY: lives
-lives: ## What takes minutes: a hundred claims at once, every fault at every effect, every provider's contract
-	cargo test --quiet --workspace --test contract --test hundred --test sweep -- --ignored --nocapture
+lives: ## What takes minutes: a hundred claims and five hundred pods at once, every fault at every effect, every provider's contract
+	cargo test --quiet --workspace --test contract --test hundred --test many_pods --test sweep -- --ignored --nocapture
 
 .PHONY: lint
 lint: ## Format, clippy, and the shape of the repository (tests/tidy)

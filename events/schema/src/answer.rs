@@ -76,6 +76,21 @@ impl From<&Answer> for AnswerBody {
     }
 }
 
+/// For those who ask. Without a time, the usual one.
+impl From<AnswerBody> for Answer {
+    fn from(body: AnswerBody) -> Self {
+        let AnswerBody { outcome, reason, retry_after_seconds } = body;
+        let after = retry_after_seconds.map_or(DEFAULT_RETRY_AFTER, Duration::from_secs);
+        match outcome {
+            OutcomeName::Done => Answer::Done { reason },
+            OutcomeName::Nothing => Answer::Nothing { reason },
+            OutcomeName::Later => Answer::Later { reason, after },
+            OutcomeName::Refused => Answer::Refused { reason },
+            OutcomeName::Failed => Answer::Failed { reason, after },
+        }
+    }
+}
+
 impl AnswerBody {
     pub fn to_json(&self) -> Value {
         let mut object = json!({ "outcome": self.outcome, "reason": self.reason });
@@ -105,13 +120,6 @@ pub fn answer_event(function: &str, asked: &CloudEvent, answer: &Answer) -> Clou
 pub fn rehearsal(event: &CloudEvent) -> Result<Rehearsal, BadEvent> {
     let data: RehearsalData = from_json(event.json_data()?, REHEARSAL_TYPE, "")?;
     let RehearsalData { outcome, reason, retry_after_seconds, after_milliseconds } = data;
-    let wait = retry_after_seconds.map_or(DEFAULT_RETRY_AFTER, |seconds| Duration::from_secs(seconds.into()));
-    let answer = match outcome {
-        OutcomeName::Done => Answer::Done { reason },
-        OutcomeName::Nothing => Answer::Nothing { reason },
-        OutcomeName::Later => Answer::Later { reason, after: wait },
-        OutcomeName::Refused => Answer::Refused { reason },
-        OutcomeName::Failed => Answer::Failed { reason, after: wait },
-    };
+    let answer = AnswerBody { outcome, reason, retry_after_seconds: retry_after_seconds.map(u64::from) }.into();
     Ok(Rehearsal { answer, after: Duration::from_millis(after_milliseconds.unwrap_or(0).into()) })
 }

@@ -23,6 +23,13 @@ pub trait FromText: Sized {
     fn from_text(text: &str) -> Result<Self, impl Display>;
 }
 
+/// For those who write events.
+impl<T: Display> From<T> for Word<T> {
+    fn from(value: T) -> Self {
+        Word { text: value.to_string(), value }
+    }
+}
+
 impl<'de, T: FromText> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

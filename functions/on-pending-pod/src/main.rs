@@ -1,7 +1,7 @@
-//! on-pending-pod: a pod wants GPUs and no node can take it. Trigger, reads, writes and rights: README.md.
+//! on-pending-pod: a pod finds no node. Trigger, reads, writes and rights: README.md.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::run("on-pending-pod", |_| on_pending_pod::function())
+    host::run("on-pending-pod", on_pending_pod::function)
 }

@@ -1,7 +1,9 @@
-//! `pilotlight demo`: claims become nodes and go again, on a simulated cluster with three clouds, told line by line.
+//! `pilotlight demo`: claims become nodes, pods that wait get theirs, and all go again, on a simulated cluster with three clouds,
+//! told line by line.
 
 mod keep;
 mod life;
+mod pods;
 mod script;
 mod show;
 mod watch;
@@ -19,7 +21,7 @@ use watch::Watch;
 type Failure = Box<dyn Error>;
 
 pub const AFTER_HELP: &str = "Examples:
-  pilotlight demo                        the three claims that come with it
+  pilotlight demo                        the claims and pods that come with it
   pilotlight demo --speed max            the same, without waiting
   pilotlight demo --claims my-claim.yaml how a claim of yours would live
   pilotlight demo --keep                 a cluster to play with: kubectl get nodeclaims -w
@@ -32,7 +34,7 @@ pub struct Demo {
     /// Seconds of the world in a second of ours, or `max`: its clock jumps from event to event
     #[arg(long, default_value = "20", value_name = "N")]
     speed: Speed,
-    /// YAML files with NodeClaims, and Pods for their nodes, instead of those that come with it
+    /// YAML files with NodePools, NodeClaims and Pods, instead of those that come with it
     #[arg(long, value_name = "FILE", num_args = 1..)]
     claims: Vec<PathBuf>,
     /// Serve the cluster on loopback, leave the claims alone once they are Ready, and go on until Ctrl-C
@@ -106,11 +108,11 @@ async fn play(arguments: &Demo) -> Result<bool, Failure> {
     options.scaleway.join_secrets = Some(vec![stage::JOIN_TOKEN.to_owned()]);
     let world = World::start(options);
     script::install_definitions(&world).await?;
-    let mut screen = Screen::new(arguments.output, &scene.names());
+    let mut screen = Screen::new(arguments.output, scene.widest());
     screen.say(&format!("A cluster and three clouds in memory; their time runs {}.", arguments.speed));
     // Held until the end: the file goes when it is dropped.
     let _kubeconfig = if arguments.keep { Some(keep::serve(&world, &mut screen).await?) } else { None };
-    let messenger = Messenger::new(&world, &[on_nodeclaim::function, on_delete::function]);
+    let messenger = Messenger::new(&world, &[on_pending_pod::function, on_nodeclaim::function, on_delete::function]);
     let mut script = Script::new(&world, Watch::new(&world), screen);
     let functions = tokio::spawn(script.listening(messenger).run());
     tokio::select! {

@@ -1,7 +1,9 @@
 //! The command line: what can be said, and who does it.
 
 mod demo;
+mod plan;
 mod replay;
+mod run;
 mod table;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -21,8 +23,10 @@ struct CommandLine {
 }
 
 const AFTER_HELP: &str = "Examples:
-  pilotlight demo                                      three claims become nodes and go again; nothing is needed
+  pilotlight demo                                      pods get nodes, claims become nodes, all go again; nothing is needed
+  pilotlight plan -f cluster.yaml                      what nodes would come for these pods, and at what price
   pilotlight replay events/samples                     send every sample event, see the answers
+  pilotlight run                                       all of it, for the cluster of KUBECONFIG
   PILOTLIGHT_ALLOW_UNSIGNED=true pilotlight serve      serve all functions on port 8080
   pilotlight crds | kubectl apply --server-side -f -   install the custom resources
   pilotlight completion bash > /etc/bash_completion.d/pilotlight";
@@ -35,13 +39,26 @@ enum Command {
     /// Lambda the event's type decides. Settings come from the environment.
     #[command(after_help = host::settings_help())]
     Serve,
-    /// Watch NodeClaims become nodes and go again, on a simulated cluster with three clouds
+    /// The forwarder and all functions in one process, for the cluster of KUBECONFIG
     ///
-    /// Everything runs in this process: no account, no cluster, no network, and nothing is left behind. Three claims are
-    /// made (AKS as KAITO asks for it, Scaleway, a machine in a rack), the functions bring them to life, one runs a pod,
-    /// and they are deleted again. Each phase is a line: time of the world, claim, provider, phase, and what happened.
+    /// Watches the cluster, tells the functions what happens in it, and does what they answer: pods that find no node get
+    /// one, NodeClaims become machines, deleted ones go. Goes on until SIGTERM or Ctrl-C.
+    #[command(after_help = run::AFTER_HELP)]
+    Run,
+    /// Watch pods get their nodes, and NodeClaims become nodes and go again, on a simulated cluster with three clouds
+    ///
+    /// Everything runs in this process: no account, no cluster, no network, and nothing is left behind. Pods wait for GPUs
+    /// and get nodes; three claims are made by hand (AKS as KAITO asks for it, Scaleway, a machine in a rack); the functions
+    /// bring all of them to life, pods run, and they are deleted again. Each phase is a line: time of the world, claim or
+    /// pod, provider, phase, and what happened.
     #[command(after_help = demo::AFTER_HELP)]
     Demo(demo::Demo),
+    /// Say which nodes would be made for the pods in YAML files, offline
+    ///
+    /// The files are ordinary Kubernetes objects: pods and workloads, nodes, NodePools, NodeClaims, DaemonSets, volumes,
+    /// namespaces. Where each pod goes is said, at what price, or why it goes nowhere. Nothing is asked and nothing is made.
+    #[command(after_help = plan::AFTER_HELP)]
+    Plan(plan::Plan),
     /// Send stored events to the functions and show their answers
     ///
     /// Starts the functions on loopback in this process and sends them each file as it is: over HTTP, or by a plain
@@ -87,7 +104,7 @@ enum Output {
 /// All functions of this product. A new one is a new line.
 pub fn functions(parts: PartsSource) -> Vec<Function> {
     vec![
-        on_pending_pod::function(),
+        on_pending_pod::function(parts.clone()),
         on_nodeclaim::function(parts.clone()),
         on_workspace::function(),
         on_idle_timer::function(),
@@ -99,7 +116,9 @@ pub fn functions(parts: PartsSource) -> Vec<Function> {
 pub fn run() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve => host::serve_from_env(functions),
+        Command::Run => run::run(),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Crds => print_definitions(),
         Command::Completion { shell } => {

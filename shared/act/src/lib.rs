@@ -5,8 +5,10 @@
 
 mod carry_out;
 mod providers;
+mod provision;
 mod report;
 
 pub use carry_out::{Carried, carry_out};
 pub use providers::Providers;
+pub use provision::{make_claims, tell_pods};
 pub use report::{Reported, report};

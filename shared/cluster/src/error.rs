@@ -4,7 +4,7 @@ use core::{error::Error, time::Duration};
 use model::{Failure, Retry};
 use std::io;
 
-use crate::rights::Right;
+use crate::{connect_entra::NotSignedIn, rights::Right};
 
 /// Why something could not be read or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -134,7 +134,8 @@ fn never_sent(error: &kube::Error) -> bool {
             io::ErrorKind::NetworkUnreachable,
             io::ErrorKind::AddrNotAvailable,
         ];
-        if kind.is_some_and(|kind| unreachable.contains(&kind)) {
+        let not_signed_in = cause.downcast_ref::<NotSignedIn>().is_some();
+        if not_signed_in || kind.is_some_and(|kind| unreachable.contains(&kind)) {
             return true;
         }
         next = cause.source();

@@ -124,7 +124,7 @@ impl Cluster {
         self.change(asking, self.own_leases().patch(&lease_name(machine), &patching(), &patch)).await.map(drop)
     }
 
-    fn own_leases(&self) -> Api<Lease> {
+    pub(crate) fn own_leases(&self) -> Api<Lease> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 }

@@ -11,20 +11,30 @@
 //! | method | verb | group | resource | where |
 //! |---|---|---|---|---|
 //! | `claim` | get | karpenter.sh | nodeclaims | cluster |
+//! | `make_claim` | create | karpenter.sh | nodeclaims | cluster |
 //! | `claims` | list | karpenter.sh | nodeclaims | cluster |
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
-//! | `nodes_of` | list | | nodes | cluster |
-//! | `pods_on`, `volumes_attached` | list | | pods | cluster |
+//! | `nodes_of`, `scene_source` | list | | nodes | cluster |
+//! | `pod` | get | | pods | cluster |
+//! | `pods_on`, `volumes_attached`, `scene_source` | list | | pods | cluster |
+//! | `scene_source` | list | apps | daemonsets | cluster |
+//! | `scene_source` | list | | namespaces | cluster |
+//! | `scene_source` | list | | persistentvolumeclaims | cluster |
+//! | `scene_source` | list | | persistentvolumes | cluster |
+//! | `scene_source` | list | storage.k8s.io | storageclasses | cluster |
+//! | `scene_source` | list | storage.k8s.io | csinodes | cluster |
+//! | `scene_source` | list | policy | poddisruptionbudgets | cluster |
 //! | `volumes_attached` | list | storage.k8s.io | volumeattachments | cluster |
 //! | `volumes_attached` | get | | persistentvolumeclaims | cluster |
 //! | `pool_annotations` | get | karpenter.sh | nodepools | cluster |
+//! | `pools` | list | karpenter.sh | nodepools | cluster |
 //! | `class_object` | get | (of the class) | (its plural) | cluster |
 //! | `class_objects` | list | (of the class) | (its plural) | cluster |
 //! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
-//! | `take_machine`, `note_machine`, `release_machine`, `machine_off_since` | get | coordination.k8s.io | leases | own namespace |
+//! | `take_machine`, `note_machine`, `release_machine`, `machine_off_since`, `take_turn` | get | coordination.k8s.io | leases | own namespace |
 //! | `machines_held` | list | coordination.k8s.io | leases | own namespace |
-//! | `take_machine` | create | coordination.k8s.io | leases | own namespace |
-//! | `take_machine`, `note_machine`, `release_machine` | patch | coordination.k8s.io | leases | own namespace |
+//! | `take_machine`, `take_turn` | create | coordination.k8s.io | leases | own namespace |
+//! | `take_machine`, `note_machine`, `release_machine`, `take_turn`, `keep_turn`, `end_turn` | patch | coordination.k8s.io | leases | own namespace |
 //! | `secret` | get | | secrets | own namespace |
 //! | `stock`, `remember` | get | | configmaps | own namespace |
 //! | `remember` | create | | configmaps | own namespace |
@@ -37,15 +47,20 @@
 //! | `evict` | create | | pods/eviction | cluster |
 //! | `delete_pod` | delete | | pods | cluster |
 //! | `note` | create | events.k8s.io | events | default |
+//! | `note_pod` | get | events.k8s.io | events | cluster |
+//! | `note_pod` | create | events.k8s.io | events | cluster |
 //!
 //! A NodeClaim owns its Node with `blockOwnerDeletion`, so where the admission plugin OwnerReferencesPermissionEnforcement
-//! runs, `change_node` needs `update` on `nodeclaims/finalizers` (karpenter.sh) too.
+//! runs, `change_node` needs `update` on `nodeclaims/finalizers` (karpenter.sh) too; and `make_claim`, whose claims a NodePool owns,
+//! `update` on `nodepools/finalizers`.
 
 mod ask;
 mod change;
 mod change_node;
 mod change_status;
 mod connect;
+mod connect_config;
+mod connect_entra;
 pub mod crd;
 mod error;
 mod events;
@@ -54,25 +69,33 @@ mod launch_record;
 mod leases;
 mod look;
 mod look_more;
+mod look_scene;
 mod node_search;
 mod pods;
+mod provision_claims;
+mod provision_turn;
 mod read_claim;
 mod read_node;
 mod read_pod;
 mod refuse;
 pub mod rights;
+pub mod scene;
 mod stock;
 mod volumes;
 
 pub use change::Deleted;
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, Way, connect, connect_to_watch};
+pub use connect_entra::EntraTokens;
 pub use error::{ClusterError, Kind};
 pub use leases::MachineHeld;
 pub use look::ClassServed;
 pub use look_more::NodePower;
+pub use look_scene::template_hash;
 pub use node_search::NodeSearch;
 pub use pods::Evicted;
-pub use read_claim::{ClaimAsRead, ClaimRead, Malformed};
+pub use provision_claims::Made;
+pub use provision_turn::{OurTurn, TURN, Turn};
+pub use read_claim::{ClaimAsRead, ClaimRead, Malformed, read_claim};
 
 /// The cluster, as far as the functions read and change it. Cheap to clone: all clones share their connections.
 #[derive(Clone)]

@@ -47,7 +47,7 @@ impl ClaimRead {
 }
 
 /// An error is an object without an identity, which no API server sends.
-pub(crate) fn read_claim(object: DynamicObject) -> Result<ClaimRead, String> {
+pub fn read_claim(object: DynamicObject) -> Result<ClaimRead, String> {
     let DynamicObject { metadata, mut data, .. } = object;
     let identity = identity(&metadata)?;
     let key = InstanceKey { claim: identity.uid, name: identity.name };

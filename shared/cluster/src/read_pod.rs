@@ -53,7 +53,7 @@ pub(crate) fn volume_claims(pod: &KubePod) -> Vec<String> {
     named.collect()
 }
 
-fn kind(metadata: &ObjectMeta) -> PodKind {
+pub(crate) fn kind(metadata: &ObjectMeta) -> PodKind {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let controlled_by = |kind: &str| owners.iter().any(|owner| owner.controller == Some(true) && owner.kind == kind);
     if metadata.annotations.as_ref().is_some_and(|all| all.contains_key(MIRROR)) || controlled_by("Node") {
@@ -66,7 +66,7 @@ fn kind(metadata: &ObjectMeta) -> PodKind {
 }
 
 /// One that we do not understand tolerates nothing: the pod is drained like any other.
-fn toleration(given: &KubeToleration) -> Option<Toleration> {
+pub(crate) fn toleration(given: &KubeToleration) -> Option<Toleration> {
     let value = match given.operator.as_deref().unwrap_or("Equal") {
         "Exists" => None,
         "Equal" | "" => Some(given.value.clone().unwrap_or_default()),

@@ -28,19 +28,29 @@ const KARPENTER: &str = "karpenter.sh";
 
 pub(crate) const GET_CLAIM: Right<'_> = everywhere("get", KARPENTER, "nodeclaims");
 pub(crate) const LIST_CLAIMS: Right<'_> = everywhere("list", KARPENTER, "nodeclaims");
+pub(crate) const CREATE_CLAIM: Right<'_> = everywhere("create", KARPENTER, "nodeclaims");
 pub(crate) const PATCH_CLAIM: Right<'_> = everywhere("patch", KARPENTER, "nodeclaims");
 pub(crate) const PATCH_CLAIM_STATUS: Right<'_> = everywhere("patch", KARPENTER, "nodeclaims/status");
 pub(crate) const DELETE_CLAIM: Right<'_> = everywhere("delete", KARPENTER, "nodeclaims");
 pub(crate) const GET_POOL: Right<'_> = everywhere("get", KARPENTER, "nodepools");
+pub(crate) const LIST_POOLS: Right<'_> = everywhere("list", KARPENTER, "nodepools");
 pub(crate) const GET_NODE: Right<'_> = everywhere("get", "", "nodes");
 pub(crate) const LIST_NODES: Right<'_> = everywhere("list", "", "nodes");
 pub(crate) const PATCH_NODE: Right<'_> = everywhere("patch", "", "nodes");
 pub(crate) const DELETE_NODE: Right<'_> = everywhere("delete", "", "nodes");
+pub(crate) const GET_POD: Right<'_> = everywhere("get", "", "pods");
 pub(crate) const LIST_PODS: Right<'_> = everywhere("list", "", "pods");
 pub(crate) const EVICT_POD: Right<'_> = everywhere("create", "", "pods/eviction");
 pub(crate) const DELETE_POD: Right<'_> = everywhere("delete", "", "pods");
 pub(crate) const LIST_ATTACHMENTS: Right<'_> = everywhere("list", "storage.k8s.io", "volumeattachments");
 pub(crate) const GET_VOLUME_CLAIM: Right<'_> = everywhere("get", "", "persistentvolumeclaims");
+pub(crate) const LIST_DAEMONS: Right<'_> = everywhere("list", "apps", "daemonsets");
+pub(crate) const LIST_NAMESPACES: Right<'_> = everywhere("list", "", "namespaces");
+pub(crate) const LIST_VOLUME_CLAIMS: Right<'_> = everywhere("list", "", "persistentvolumeclaims");
+pub(crate) const LIST_VOLUMES: Right<'_> = everywhere("list", "", "persistentvolumes");
+pub(crate) const LIST_STORAGE_CLASSES: Right<'_> = everywhere("list", "storage.k8s.io", "storageclasses");
+pub(crate) const LIST_CSI_NODES: Right<'_> = everywhere("list", "storage.k8s.io", "csinodes");
+pub(crate) const LIST_BUDGETS: Right<'_> = everywhere("list", "policy", "poddisruptionbudgets");
 pub(crate) const GET_LEASE: Right<'_> =
     Right { verb: "get", group: "coordination.k8s.io", resource: "leases", place: Place::KubeSystem };
 pub(crate) const GET_OWN_LEASE: Right<'_> = Right { place: Place::Own, ..GET_LEASE };
@@ -54,23 +64,36 @@ pub(crate) const PATCH_STOCK: Right<'_> = Right { verb: "patch", ..GET_STOCK };
 pub(crate) const CREATE_EVENT: Right<'_> =
     Right { verb: "create", group: "events.k8s.io", resource: "events", place: Place::Default };
 
+pub(crate) const GET_POD_EVENT: Right<'_> = everywhere("get", "events.k8s.io", "events");
+pub(crate) const CREATE_POD_EVENT: Right<'_> = everywhere("create", "events.k8s.io", "events");
+
 /// All of them but the classes': those are `get` on whatever resource a claim's class is.
 pub const ALL: &[Right<'_>] = &[
     GET_CLAIM,
     LIST_CLAIMS,
+    CREATE_CLAIM,
     PATCH_CLAIM,
     PATCH_CLAIM_STATUS,
     DELETE_CLAIM,
     GET_POOL,
+    LIST_POOLS,
     GET_NODE,
     LIST_NODES,
     PATCH_NODE,
     DELETE_NODE,
+    GET_POD,
     LIST_PODS,
     EVICT_POD,
     DELETE_POD,
     LIST_ATTACHMENTS,
     GET_VOLUME_CLAIM,
+    LIST_DAEMONS,
+    LIST_NAMESPACES,
+    LIST_VOLUME_CLAIMS,
+    LIST_VOLUMES,
+    LIST_STORAGE_CLASSES,
+    LIST_CSI_NODES,
+    LIST_BUDGETS,
     GET_LEASE,
     GET_OWN_LEASE,
     CREATE_OWN_LEASE,
@@ -81,6 +104,8 @@ pub const ALL: &[Right<'_>] = &[
     CREATE_STOCK,
     PATCH_STOCK,
     CREATE_EVENT,
+    GET_POD_EVENT,
+    CREATE_POD_EVENT,
 ];
 
 const fn everywhere<'a>(verb: &'static str, group: &'a str, resource: &'a str) -> Right<'a> {

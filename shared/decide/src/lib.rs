@@ -6,11 +6,15 @@
 //! | `ladder` | which offerings serve a claim, in which order, and why the others do not |
 //! | `claim` | the next step in the life of a claim |
 //! | `termination` | the next step in taking it down |
+//! | `place` | which pods go where |
+//! | `provision` | which claims are made for pods that wait, and what each pod is told |
 //!
 //! `conditions` serves them all.
 
 pub mod claim;
 pub mod conditions;
 pub mod ladder;
+pub mod place;
+pub mod provision;
 pub mod requirement;
 pub mod termination;

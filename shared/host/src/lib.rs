@@ -14,9 +14,9 @@ mod function;
 pub mod parts;
 mod run;
 mod server;
-mod settings;
-mod signature;
-mod telemetry;
+pub mod settings;
+pub mod signature;
+pub mod telemetry;
 
 pub mod platform;
 
@@ -24,6 +24,6 @@ pub use deliver::{Delivered, Deliverer, Reply, Target};
 pub use function::Function;
 pub use parts::PartsSource;
 pub use platform::in_process;
-pub use run::{run, serve, serve_from_env, settings_help};
-pub use server::{Listening, listen};
+pub use run::{run, serve, serve_from_env, settings_help, settings_table, stop_signal};
+pub use server::{Admission, Listening, Site, Unread, listen};
 pub use settings::{LogFormat, Platform, Problems, SettingSource, Settings};

@@ -9,12 +9,13 @@ mod requirements;
 mod settings;
 
 use act::Providers;
-use cluster::{Cluster, ClusterError};
+use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
 use model::{Answer, Claim};
 use provider::dressed;
-use std::{ffi::OsStr, sync::Arc};
+use provider_aks::{AzureTokens, Tokens as _};
+use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 pub use classes::Classes;
@@ -48,8 +49,7 @@ impl Parts {
 
     /// From settings, over the network.
     pub async fn connect(settings: &WorkSettings) -> Result<Self, String> {
-        let kubeconfig = settings.kubeconfig.as_deref().map(OsStr::new);
-        let client = cluster::connect(kubeconfig).await.map_err(|error| error.to_string())?;
+        let client = way(settings).connect().await.map_err(|error| error.to_string())?;
         let namespace = settings.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
         let cluster = Cluster::new(client, namespace);
         let clock: Clock = Arc::new(Timestamp::now);
@@ -70,6 +70,19 @@ impl Parts {
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
         Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, clock })
     }
+}
+
+/// How these settings lead to the API server.
+pub fn way(settings: &WorkSettings) -> Way {
+    let entra = settings.entra.clone().map(|settings| {
+        let tokens = Arc::new(AzureTokens::new(settings, Arc::new(provider_aks::Web::default())));
+        let token: EntraTokens = Arc::new(move |scope| {
+            let tokens = tokens.clone();
+            Box::pin(async move { tokens.token(&scope).await.map_err(|error| error.to_string()) })
+        });
+        token
+    });
+    Way { kubeconfig: settings.kubeconfig.clone(), entra }
 }
 
 /// Parts that are there, or will be when they are first asked for.

@@ -12,7 +12,7 @@ use crate::{
     Deliverer, Function, PartsSource, Platform, Settings,
     platform::{azure::Azure, http::Http, lambda},
     server::listen,
-    settings::CATALOGUE,
+    settings::{CATALOGUE, Known},
     telemetry,
 };
 
@@ -93,7 +93,7 @@ pub async fn serve(functions: Vec<Function>, settings: Settings) -> Result<(), S
 }
 
 /// Ready on SIGTERM or Ctrl-C.
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {
@@ -107,8 +107,13 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 
 /// The settings of every function process, for `--help`.
 pub fn settings_help() -> String {
-    let mut text = String::from("Settings, from the environment or the file that PILOTLIGHT_CONFIG names:\n");
-    for known in &CATALOGUE {
+    format!("Settings, from the environment or the file that PILOTLIGHT_CONFIG names:\n{}", settings_table(&CATALOGUE))
+}
+
+/// A line a setting.
+pub fn settings_table(settings: &[Known]) -> String {
+    let mut text = String::new();
+    for known in settings {
         let default = if known.default.is_empty() { String::new() } else { format!(" [default: {}]", known.default) };
         text.push_str(&format!("  {:<32} {}{default}\n", known.variable, known.meaning));
     }

@@ -11,7 +11,7 @@ use tracing_subscriber::filter::Targets;
 
 use crate::parts::WorkSettings;
 
-pub use catalogue::CATALOGUE;
+pub use catalogue::{CATALOGUE, FORWARDER, Known};
 pub use secret::Secret;
 pub use source::SettingSource;
 
@@ -68,8 +68,9 @@ pub enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(Vec<Problem>);
 
+/// One setting that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub struct Problem {
     variable: String,
     what: String,
     example: String,
@@ -87,7 +88,15 @@ impl Settings {
         Settings::from_source(SettingSource::from_env())
     }
 
-    pub fn from_source(mut source: SettingSource) -> Result<Self, Problems> {
+    pub fn from_source(source: SettingSource) -> Result<Self, Problems> {
+        Settings::read_with(source, |_, _| ()).map(|(settings, ())| settings)
+    }
+
+    /// The same for a program that has settings of its own: it finds what is wrong together with everything else.
+    pub fn read_with<Own>(
+        mut source: SettingSource,
+        own: impl FnOnce(&SettingSource, &mut Vec<Problem>) -> Own,
+    ) -> Result<(Self, Own), Problems> {
         let problems = &mut Vec::new();
         if let Some(path) = source.get("PILOTLIGHT_CONFIG") {
             match file::read(&path) {
@@ -107,7 +116,8 @@ impl Settings {
             log: log(&source, problems),
             work: WorkSettings::read(&source, problems),
         };
-        if problems.is_empty() { Ok(settings) } else { Err(Problems(std::mem::take(problems))) }
+        let own = own(&source, problems);
+        if problems.is_empty() { Ok((settings, own)) } else { Err(Problems(std::mem::take(problems))) }
     }
 }
 
@@ -196,7 +206,7 @@ fn log(source: &SettingSource, problems: &mut Vec<Problem>) -> LogSettings {
     LogSettings { filter: filter.unwrap_or_else(info), format: format.unwrap_or(LogFormat::Auto) }
 }
 
-fn flag(source: &SettingSource, problems: &mut Vec<Problem>, variable: &'static str) -> bool {
+pub fn flag(source: &SettingSource, problems: &mut Vec<Problem>, variable: &'static str) -> bool {
     let read = optional(source, problems, variable, |text| match text {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -205,7 +215,8 @@ fn flag(source: &SettingSource, problems: &mut Vec<Problem>, variable: &'static 
     read.unwrap_or(false)
 }
 
-fn optional<T>(
+/// Reads a setting that may be left out; one that cannot be read is a problem and as good as left out.
+pub fn optional<T>(
     source: &SettingSource,
     problems: &mut Vec<Problem>,
     variable: &'static str,
@@ -220,8 +231,10 @@ fn optional<T>(
     }
 }
 
-pub(crate) fn add(problems: &mut Vec<Problem>, variable: &str, what: String) {
-    let example = CATALOGUE.iter().find(|known| known.variable == variable).map_or("", |known| known.example);
+/// Notes a problem, with the example that the catalogue has for this variable.
+pub fn add(problems: &mut Vec<Problem>, variable: &str, what: String) {
+    let example =
+        CATALOGUE.iter().chain(&FORWARDER).find(|known| known.variable == variable).map_or("", |known| known.example);
     problems.push(Problem::new(variable, what, example));
 }
 

@@ -53,13 +53,28 @@ pub fn verify(secrets: &[Secret], headers: &HeaderMap, body: &[u8], now: Timesta
     if secrets.iter().any(matches) { Ok(()) } else { Err(Unsigned::NoMatch) }
 }
 
+/// The three headers of a signed delivery. Nothing but an impossible key makes it `None`.
+pub fn sign(secret: &Secret, id: &str, body: &[u8], now: Timestamp) -> Option<[(&'static str, String); 3]> {
+    let timestamp = now.as_second().to_string();
+    let signature = BASE64_STANDARD.encode(authenticator(secret, id, &timestamp, body)?.finalize().into_bytes());
+    Some([
+        ("webhook-id", id.to_owned()),
+        ("webhook-timestamp", timestamp),
+        ("webhook-signature", format!("v1,{signature}")),
+    ])
+}
+
 /// Compares in constant time.
 fn is_by(secret: &Secret, id: &str, timestamp: &str, body: &[u8], signature: &[u8]) -> bool {
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.bytes()) else { return false };
+    authenticator(secret, id, timestamp, body).is_some_and(|mac| mac.verify_slice(signature).is_ok())
+}
+
+fn authenticator(secret: &Secret, id: &str, timestamp: &str, body: &[u8]) -> Option<Hmac<Sha256>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.bytes()).ok()?;
     for part in [id.as_bytes(), b".", timestamp.as_bytes(), b".", body] {
         mac.update(part);
     }
-    mac.verify_slice(signature).is_ok()
+    Some(mac)
 }
 
 #[cfg(test)]
@@ -86,6 +101,13 @@ mod tests {
     #[test]
     fn the_specifications_own_example_is_accepted() {
         assert_eq!(check(SECRET, "1614265330", SIGNATURE, BODY, AT), Ok(()));
+    }
+
+    #[test]
+    fn what_is_signed_here_is_the_specifications_example_and_is_believed() {
+        let secret = Secret::parse(SECRET).unwrap();
+        let signed = sign(&secret, ID, BODY, Timestamp::from_second(AT).unwrap()).unwrap();
+        assert_eq!(signed.map(|(_, value)| value), [ID.to_owned(), AT.to_string(), SIGNATURE.to_owned()]);
     }
 
     #[test]

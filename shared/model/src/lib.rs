@@ -12,7 +12,9 @@ pub mod instance;
 pub mod names;
 pub mod node;
 pub mod offering;
+pub mod place;
 pub mod plan;
+pub mod provision;
 pub mod requirement;
 pub mod resources;
 pub mod snapshot;
@@ -33,6 +35,7 @@ pub use plan::{
     Action, ActionResult, ClaimChange, Conclusion, Failure, FinalizerChange, Next, NodeChange, Note, OwnerChange, Plan,
     PodRef, Retry,
 };
+pub use provision::{ClaimToMake, PodNote, PoolRef};
 pub use requirement::{InvalidOperator, Operator, Requirement};
 pub use resources::{InvalidQuantity, Quantity, Resources};
 pub use snapshot::{ClaimInFlight, ClassRef, NodeSeen, PodBound, PoolSeen, Snapshot, SnapshotCarried, SnapshotMissing};

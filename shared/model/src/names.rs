@@ -9,6 +9,11 @@ pub const REGISTERED: &str = "karpenter.sh/registered";
 pub const INITIALIZED: &str = "karpenter.sh/initialized";
 pub const DO_NOT_SYNC_TAINTS: &str = "karpenter.sh/do-not-sync-taints";
 pub const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
+/// What the template of its pool was when the claim was made; another value now is drift.
+pub const POOL_HASH: &str = "karpenter.sh/nodepool-hash";
+pub const POOL_HASH_VERSION: &str = "karpenter.sh/nodepool-hash-version";
+/// `true` on a claim for which a pool's `minValues` gave way.
+pub const MIN_VALUES_RELAXED: &str = "karpenter.sh/nodeclaim-min-values-relaxed";
 /// RFC 3339: when a drain stops asking.
 pub const TERMINATION_TIMESTAMP: &str = "karpenter.sh/nodeclaim-termination-timestamp";
 /// The taint a kubelet starts with, until the claim's labels and taints are on the Node.
@@ -35,6 +40,10 @@ pub const KAITO_KARPENTER_PREFIX: &str = "karpenter.kaito.sh/";
 
 /// The launch record, on the claim.
 pub const LAUNCH: &str = "pilotlight.dev/launch";
+/// On a claim: the UIDs of the pods that it was made for. Until they are bound its room is theirs.
+pub const PODS: &str = "pilotlight.dev/pods";
+/// On a claim: what is expected to come, when about, and for how much, in words.
+pub const EXPECTED: &str = "pilotlight.dev/expected";
 /// Whose machine it is, in every cloud and on its Node.
 pub const CLAIM_UID: &str = "pilotlight.dev/claim-uid";
 /// On the Node of a machine that we switched off: since when, RFC 3339.

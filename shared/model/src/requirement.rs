@@ -3,7 +3,7 @@
 use core::{fmt, str::FromStr};
 
 /// `key operator values`, as in a NodeSelectorRequirement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Requirement {
     pub key: String,
     pub operator: Operator,

@@ -1,8 +1,8 @@
 //! Taints on nodes and what tolerates them.
 
-use core::str::FromStr;
+use core::{fmt, str::FromStr};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
     pub key: String,
     pub value: String,
@@ -10,7 +10,7 @@ pub struct Taint {
 }
 
 /// An absent key tolerates every key, an absent effect every effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Toleration {
     pub key: Option<String>,
     /// The value that must be equal; absent means "exists".
@@ -52,6 +52,12 @@ impl Effect {
             Effect::PreferNoSchedule => "PreferNoSchedule",
             Effect::NoExecute => "NoExecute",
         }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

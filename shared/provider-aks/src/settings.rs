@@ -208,6 +208,10 @@ impl Credential {
 }
 
 impl HiddenText {
+    pub fn new(text: impl Into<String>) -> Self {
+        HiddenText(text.into())
+    }
+
     pub fn expose(&self) -> &str {
         &self.0
     }

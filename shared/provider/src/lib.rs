@@ -22,7 +22,7 @@ use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Own
 pub use model::{Retry, Scope};
 
 pub use around::{Around, Call, Operation, PerOperation, Wrapped};
-pub use chance::{Chance, SystemChance};
+pub use chance::{Chance, SystemChance, up_to};
 pub use dressed::{Settings, dressed};
 pub use error::ProviderError;
 pub use limited::{Limited, Limiter, Limits, Rate};

@@ -19,6 +19,7 @@ pub type Make = fn(PartsSource) -> Function;
 pub struct Crashed;
 
 pub struct Copy {
+    names: Vec<&'static str>,
     deliverer: Deliverer,
     pulse: Pulse,
 }
@@ -28,11 +29,17 @@ impl Copy {
     pub fn start(world: &World, user: &str, functions: &[Make]) -> Result<Self, String> {
         let pulse = Pulse::default();
         let source = PartsSource::ready(parts(world, &pulse, user)?);
-        let functions = functions.iter().map(|make| make(source.clone())).collect();
+        let functions: Vec<Function> = functions.iter().map(|make| make(source.clone())).collect();
+        let names = functions.iter().map(Function::name).collect();
         // Nothing leaves this process, so there is nobody to prove anything to.
         let unsigned = SettingSource::from_pairs([("PILOTLIGHT_ALLOW_UNSIGNED", "true")]);
         let settings = Settings::from_source(unsigned).map_err(|problems| problems.to_string())?;
-        Ok(Copy { deliverer: Deliverer::new(functions, &settings), pulse })
+        Ok(Copy { names, deliverer: Deliverer::new(functions, &settings), pulse })
+    }
+
+    /// Whether this function is in it.
+    pub fn has(&self, function: &str) -> bool {
+        self.names.contains(&function)
     }
 
     pub async fn call(&self, function: &str, event: &str) -> Result<Answer, Crashed> {

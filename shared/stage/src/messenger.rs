@@ -1,7 +1,8 @@
-//! Sends an event for every change of a claim or its node, and does what the answers ask for: call again, or later.
+//! Sends an event for every change of a claim or its node and for every pod that finds no node, and does what the answers ask
+//! for: call again, or later.
 
 use model::Answer;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
@@ -10,12 +11,16 @@ use std::{
 use tokio::{sync::Notify, task::JoinSet};
 use world::{World, api::store::ResourceKey, chance::Chance, deliveries::DeliveryFaults};
 
-use crate::{Copy, Make};
+use crate::{
+    Copy, Make,
+    subject::{self, PENDING_POD, Subject, text},
+};
 
 /// One event that was answered, or whose function died over it.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    pub claim: String,
+    /// The claim's name, or `namespace/name` of a pod.
+    pub subject: String,
     pub function: &'static str,
     pub answer: Option<Answer>,
 }
@@ -28,20 +33,20 @@ pub type Telling = Arc<dyn Fn(&Delivery) + Send + Sync>;
 pub struct Messenger {
     pub world: World,
     pub functions: Vec<Make>,
-    /// How many processes run side by side. Each hears of every claim.
+    /// How many processes run side by side. Each hears of everything.
     pub copies: usize,
     /// What happens to events on their way; none are dropped for good, the next change or look brings them.
     pub faults: DeliveryFaults,
     pub telling: Telling,
 }
 
-/// A claim in the hands of one copy.
+/// A claim or a pod in the hands of one copy.
 struct Lane {
-    claim: String,
+    subject: Subject,
     changed: Arc<Notify>,
 }
 
-/// How often all claims are told again, changed or not.
+/// How often all claims and waiting pods are told again, changed or not.
 const RESYNC: Duration = Duration::from_secs(300);
 /// After a crash somebody starts the process again.
 const UNTIL_RESTARTED: Duration = Duration::from_secs(2);
@@ -70,20 +75,26 @@ impl Messenger {
     async fn run_copy(self, number: usize) {
         let user = format!("pilotlight-{}", number + 1);
         let Some(copy) = self.start(&user) else { return };
+        let places_pods = copy.has(PENDING_POD);
         let copy = Arc::new(Mutex::new(Arc::new(copy)));
         let chance = self.world.chance.stream(&user);
         let store = &self.world.objects.store;
         let (mut news, mut lanes, mut work) =
-            (store.subscribe(), BTreeMap::<String, Arc<Notify>>::new(), JoinSet::new());
+            (store.subscribe(), BTreeMap::<Subject, Arc<Notify>>::new(), JoinSet::new());
         let mut revision = 0;
         let mut resync = Box::pin(self.world.clock.sleep(RESYNC));
         loop {
+            let since = revision;
             let names = self.changed_claims(&mut revision);
-            for name in self.delivered(&chance, names) {
-                let changed = lanes.entry(name.clone()).or_default().clone();
+            let mut subjects: Vec<Subject> = names.into_iter().map(Subject::Claim).collect();
+            if places_pods {
+                subjects.extend(self.waiting_pods(since));
+            }
+            for subject in self.delivered(&chance, subjects) {
+                let changed = lanes.entry(subject.clone()).or_default().clone();
                 changed.notify_one();
                 if Arc::strong_count(&changed) == 2 {
-                    let lane = Lane { claim: name, changed };
+                    let lane = Lane { subject, changed };
                     work.spawn(self.clone().follow(lane, user.clone(), copy.clone(), chance.stream("lane")));
                 }
             }
@@ -102,7 +113,7 @@ impl Messenger {
     /// Names of claims that changed since a revision, or whose node did.
     fn changed_claims(&self, revision: &mut u64) -> Vec<String> {
         let store = &self.world.objects.store;
-        let claims: ResourceKey = ("karpenter.sh".into(), "nodeclaims".into());
+        let claims = subject::claims();
         let nodes: ResourceKey = ("".into(), "nodes".into());
         let mut names = Vec::new();
         let since = *revision;
@@ -135,12 +146,31 @@ impl Messenger {
         names
     }
 
+    /// Pods that find no node and changed since a revision; all of them since none.
+    fn waiting_pods(&self, since: u64) -> Vec<Subject> {
+        let store = &self.world.objects.store;
+        let log = if since == 0 { Err(()) } else { store.read_log(&subject::pods(), since).map_err(drop) };
+        let mut pods: Vec<Subject> = match log {
+            Ok((changes, _)) => {
+                let changes = changes.iter().filter(|change| !change.deleted);
+                changes.filter_map(|change| subject::waiting(&change.after.value)).collect()
+            }
+            Err(()) => {
+                let all = self.world.objects.list(&subject::pods());
+                all.iter().filter_map(|stored| subject::waiting(&stored.value)).collect()
+            }
+        };
+        pods.sort();
+        pods.dedup();
+        pods
+    }
+
     /// What arrives of them. A delay is made by the lane, so that only the order and the number change here.
-    fn delivered(&self, chance: &Chance, names: Vec<String>) -> Vec<String> {
+    fn delivered(&self, chance: &Chance, subjects: Vec<Subject>) -> Vec<Subject> {
         if self.faults == DeliveryFaults::default() {
-            return names;
+            return subjects;
         }
-        self.faults.apply(chance, &names).into_iter().map(|(_, name)| name).collect()
+        self.faults.apply(chance, &subjects).into_iter().map(|(_, subject)| subject).collect()
     }
 
     fn start(&self, user: &str) -> Option<Copy> {
@@ -149,7 +179,7 @@ impl Messenger {
             .ok()
     }
 
-    /// One claim: told of, answered, and looked at again when the answer says so, until it is gone.
+    /// One claim or pod: told of, answered, and looked at again when the answer says so, until it is gone.
     async fn follow(self, lane: Lane, user: String, copy: Arc<Mutex<Arc<Copy>>>, chance: Chance) {
         let mut last: Option<Value> = None;
         let mut wait: Option<Duration> = None;
@@ -166,14 +196,18 @@ impl Messenger {
                 let delay = chance.below(self.faults.longest_delay_ms);
                 self.world.clock.sleep(Duration::from_millis(delay)).await;
             }
-            let claims: ResourceKey = ("karpenter.sh".into(), "nodeclaims".into());
-            let now = self.world.objects.get(&claims, "", &lane.claim).map(|stored| stored.value.clone());
+            let now = lane.subject.look(&self.world);
             let is_there = now.is_some();
-            let Some(claim) = now.or_else(|| last.clone()) else { continue };
-            let function = function_for(&claim);
+            if !is_there && matches!(lane.subject, Subject::Pod(..)) {
+                // It has its node, or is gone.
+                wait = None;
+                continue;
+            }
+            let Some(object) = now.or_else(|| last.clone()) else { continue };
+            let function = lane.subject.function(&object);
             let running = copy.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let answer = running.call(function, &event(function, &claim)).await.ok();
-            (self.telling)(&Delivery { claim: lane.claim.clone(), function, answer: answer.clone() });
+            let answer = running.call(function, &lane.subject.event(&object)).await.ok();
+            (self.telling)(&Delivery { subject: lane.subject.to_string(), function, answer: answer.clone() });
             wait = match &answer {
                 Some(answer) => answer.retry_after(),
                 None => Some(UNTIL_RESTARTED),
@@ -186,7 +220,7 @@ impl Messenger {
                 last = None;
                 continue;
             }
-            last = Some(claim);
+            last = Some(object);
         }
     }
 
@@ -201,39 +235,6 @@ impl Messenger {
     }
 }
 
-/// Which function a claim is for, as it is now.
-pub fn function_for(claim: &Value) -> &'static str {
-    if claim["metadata"]["deletionTimestamp"].is_string() { "on-delete" } else { "on-nodeclaim" }
-}
-
-/// The event that a forwarder would send about it.
-pub fn event(function: &str, claim: &Value) -> String {
-    let metadata = &claim["metadata"];
-    let mut object =
-        json!({ "name": metadata["name"], "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"] });
-    let (kind, data) = if function == "on-delete" {
-        object["kind"] = json!("NodeClaim");
-        ("dev.pilotlight.deletion.requested.v1", json!({ "object": object }))
-    } else {
-        object["nodeClassRef"] = claim["spec"]["nodeClassRef"].clone();
-        ("dev.pilotlight.nodeclaim.changed.v1", json!({ "claim": object }))
-    };
-    let event = json!({
-        "specversion": "1.0",
-        "id": format!("{}-{}", text(&metadata["uid"]), text(&metadata["resourceVersion"])),
-        "source": "world",
-        "type": kind,
-        "subject": format!("nodeclaim/{}", text(&metadata["name"])),
-        "datacontenttype": "application/json",
-        "data": data,
-    });
-    event.to_string()
-}
-
 fn name_of(object: &Value) -> String {
     text(&object["metadata"]["name"])
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

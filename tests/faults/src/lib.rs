@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod claims;
+mod pods;
 pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
+pub use pods::gpu_pod;
 pub use theatre::{FUNCTIONS, Theatre, condition};

@@ -13,7 +13,7 @@ use world::{
     history::Exchange,
 };
 
-use crate::{Kind, Theatre};
+use crate::{Kind, Theatre, gpu_pod};
 
 /// What can happen to a request that changes something.
 pub fn mishaps() -> Vec<(&'static str, Mishap)> {
@@ -33,6 +33,13 @@ pub fn mishaps() -> Vec<(&'static str, Mishap)> {
     ]
 }
 
+/// What is lived: a claim that somebody made, or a pod for which one is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Play {
+    Claim,
+    Pod,
+}
+
 /// One request of a life, by what it is and the how many-th of its like it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Effect {
@@ -43,9 +50,14 @@ pub struct Effect {
     pub nth: u64,
 }
 
-/// The requests of our functions that change something, in a life without faults.
-pub fn effects(kind: Kind) -> Vec<Effect> {
-    let exchanges = live(kind, None);
+/// The requests of our functions that change something, in a life without faults. Of a pod's, those until its claim is there:
+/// what follows is the life of a claim.
+pub fn effects(kind: Kind, play: Play) -> Vec<Effect> {
+    let mut exchanges = live(kind, play, None);
+    if play == Play::Pod {
+        let is_follow_up = |one: &Exchange| one.method == "PATCH" && one.path.contains("/nodeclaims/");
+        exchanges.truncate(exchanges.iter().position(is_follow_up).unwrap_or(exchanges.len()));
+    }
     let ours = |one: &&Exchange| one.method != "GET" && one.user != "admin" && one.user != "person";
     let effects = exchanges.iter().filter(ours).enumerate().map(|(index, one)| {
         let like_it = |other: &&Exchange| {
@@ -73,7 +85,7 @@ impl Effect {
 }
 
 /// A claim from its making to its end. Panics if it does not come to life, does not go, or leaves something.
-pub fn live(kind: Kind, fault: Option<Fault>) -> Vec<Exchange> {
+pub fn live(kind: Kind, play: Play, fault: Option<Fault>) -> Vec<Exchange> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime starts").block_on(async {
         let mut theatre = Theatre::open().await;
@@ -82,10 +94,16 @@ pub fn live(kind: Kind, fault: Option<Fault>) -> Vec<Exchange> {
             theatre.world.faults.add(fault);
         }
         theatre.play(theatre.messenger());
-        theatre.create(kind.claim("gpu1")).await;
-        theatre.until("the claim is ready", |theatre| theatre.is_ready("gpu1")).await;
-        theatre.delete("gpu1").await;
-        theatre.until("the claim is gone", |theatre| theatre.is_gone("gpu1")).await;
+        let claim = match play {
+            Play::Claim => {
+                theatre.create(kind.claim("gpu1")).await;
+                "gpu1".to_owned()
+            }
+            Play::Pod => comes_for_a_pod(&theatre, kind).await,
+        };
+        theatre.until("the claim is ready", |theatre| theatre.is_ready(&claim)).await;
+        theatre.delete(&claim).await;
+        theatre.until("the claim is gone", |theatre| theatre.is_gone(&claim)).await;
         theatre.pass(Duration::from_secs(120)).await;
         theatre.world.check(SignedDuration::ZERO).expect("the invariants hold");
         assert!(theatre.world.power.snapshot().iter().all(|machine| !machine.on), "every machine is off");
@@ -96,9 +114,22 @@ pub fn live(kind: Kind, fault: Option<Fault>) -> Vec<Exchange> {
     })
 }
 
+/// A pod waits, runs, and has had one claim made for it and one Event. Gives back the claim's name.
+async fn comes_for_a_pod(theatre: &Theatre, kind: Kind) -> String {
+    theatre.create_pool(kind.pool("gpu")).await;
+    theatre.create_pod(gpu_pod("train", 1)).await;
+    theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+    theatre.pass(Duration::from_secs(120)).await;
+    let claims = theatre.all_claims();
+    assert_eq!(claims.len(), 1, "one node is made for one pod");
+    let said = theatre.said_of("train");
+    assert!(said.iter().filter(|(reason, _)| reason == "Nominated").count() == 1, "it is told so once: {said:?}");
+    claims[0]["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}
+
 /// Lives every plan, on two threads, and answers those that did not come out.
-pub fn sweep(kind: Kind) -> (usize, Vec<String>) {
-    let effects = effects(kind);
+pub fn sweep(kind: Kind, play: Play) -> (usize, Vec<String>) {
+    let effects = effects(kind, play);
     let plans: Vec<(String, Fault)> = effects
         .iter()
         .flat_map(|effect| {
@@ -111,7 +142,7 @@ pub fn sweep(kind: Kind) -> (usize, Vec<String>) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some((name, fault)) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let lived = catch_unwind(AssertUnwindSafe(|| live(kind, Some(fault.clone()))));
+                    let lived = catch_unwind(AssertUnwindSafe(|| live(kind, play, Some(fault.clone()))));
                     if let Err(panic) = lived {
                         let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
                         failed.lock().expect("nobody panics with it").push(format!("{name}: {why}"));

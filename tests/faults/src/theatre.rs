@@ -21,7 +21,7 @@ use world::{
 };
 
 /// The functions that are on stage.
-pub const FUNCTIONS: [Make; 2] = [on_nodeclaim::function, on_delete::function];
+pub const FUNCTIONS: [Make; 3] = [on_pending_pod::function, on_nodeclaim::function, on_delete::function];
 
 /// Of the world's time: whatever has not happened by then does not.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
@@ -57,7 +57,7 @@ impl Theatre {
         let mut messenger = Messenger::new(&self.world, &FUNCTIONS);
         let answers = self.answers.clone();
         messenger.telling = Arc::new(move |delivery: &Delivery| {
-            answers.lock().unwrap().insert(delivery.claim.clone(), delivery.answer.clone());
+            answers.lock().unwrap().insert(delivery.subject.clone(), delivery.answer.clone());
         });
         messenger
     }
@@ -119,7 +119,10 @@ impl Theatre {
             let answers = self.answers.lock().unwrap();
             let open = answers.iter().filter(|(name, _)| !self.is_ready(name));
             let open: Vec<String> = open.take(5).map(|(name, answer)| format!("{name}: {answer:?}")).collect();
-            panic!("{what}: not within {LONGEST:?}; {}\n{}", open.join("\n"), lines.join("\n"));
+            let claims = self.all_claims();
+            let claims: Vec<String> =
+                claims.iter().take(3).map(|claim| format!("{} {}", claim["spec"], claim["status"])).collect();
+            panic!("{what}: not within {LONGEST:?}; {}\n{}\n{}", open.join("\n"), claims.join("\n"), lines.join("\n"));
         }
     }
 

@@ -1,4 +1,5 @@
-//! What happens, and in which order: claims are made, become Ready, are left to work, and are taken down.
+//! What happens, and in which order: claims are made and pods wait for nodes; they become Ready and run, are left to work, and are
+//! taken down.
 
 use jiff::SignedDuration;
 use kube::{
@@ -23,10 +24,11 @@ use super::{
 };
 
 /// The play that comes with the program.
-const OWN: [(&str, &str); 3] = [
+const OWN: [(&str, &str); 4] = [
     ("aks.yaml", include_str!("../../demo/aks.yaml")),
     ("scaleway.yaml", include_str!("../../demo/scaleway.yaml")),
     ("power.yaml", include_str!("../../demo/power.yaml")),
+    ("pods.yaml", include_str!("../../demo/pods.yaml")),
 ];
 
 /// How long the nodes are left to work.
@@ -41,14 +43,26 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Who plays.
 pub struct Scene {
+    pools: Vec<DynamicObject>,
     claims: Vec<DynamicObject>,
     pods: Vec<DynamicObject>,
 }
 
 impl Scene {
     pub fn names(&self) -> Vec<String> {
-        self.claims.iter().filter_map(|claim| claim.metadata.name.clone()).collect()
+        names(&self.claims)
     }
+
+    /// What the widest name on the screen may be: a pool's claims are called like it, with ten digits behind.
+    pub fn widest(&self) -> usize {
+        let made = names(&self.pools).into_iter().map(|pool| pool.chars().count() + "-0123456789".len());
+        let given = self.names().into_iter().chain(names(&self.pods)).map(|name| name.chars().count());
+        made.chain(given).max().unwrap_or_default()
+    }
+}
+
+fn names(objects: &[DynamicObject]) -> Vec<String> {
+    objects.iter().filter_map(|object| object.metadata.name.clone()).collect()
 }
 
 /// Reads the files, or what comes with the program where there are none.
@@ -61,7 +75,7 @@ pub fn read(files: &[PathBuf]) -> Result<Scene, Failure> {
     if files.is_empty() {
         texts.extend(OWN.map(|(name, text)| (name.to_owned(), text.to_owned())));
     }
-    let mut scene = Scene { claims: Vec::new(), pods: Vec::new() };
+    let mut scene = Scene { pools: Vec::new(), claims: Vec::new(), pods: Vec::new() };
     for (name, text) in texts {
         let objects: Vec<DynamicObject> =
             serde_saphyr::from_multiple(&text).map_err(|error| format!("{name} is no Kubernetes YAML: {error}"))?;
@@ -70,20 +84,22 @@ pub fn read(files: &[PathBuf]) -> Result<Scene, Failure> {
                 return Err(format!("{name} holds an object without metadata.name").into());
             }
             match object.types.as_ref().map(|types| (types.api_version.as_str(), types.kind.as_str())) {
+                Some(("karpenter.sh/v1", "NodePool")) => scene.pools.push(object),
                 Some(("karpenter.sh/v1", "NodeClaim")) => scene.claims.push(object),
                 Some(("v1", "Pod")) => scene.pods.push(object),
                 other => {
                     let found =
                         other.map_or("an object without a kind".to_owned(), |(group, kind)| format!("{group} {kind}"));
-                    return Err(
-                        format!("{name} holds {found}: only karpenter.sh/v1 NodeClaim and v1 Pod can play").into()
-                    );
+                    return Err(format!(
+                        "{name} holds {found}: only karpenter.sh/v1 NodePool and NodeClaim and v1 Pod can play"
+                    )
+                    .into());
                 }
             }
         }
     }
-    if scene.claims.is_empty() {
-        return Err("there is no NodeClaim in these files".into());
+    if scene.claims.is_empty() && (scene.pools.is_empty() || scene.pods.is_empty()) {
+        return Err("there is no NodeClaim in these files, and no NodePool with Pods".into());
     }
     Ok(scene)
 }
@@ -117,26 +133,31 @@ impl Script {
         messenger.telling = Arc::new(move |delivery: &Delivery| {
             if let Some(answer) = &delivery.answer {
                 let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                answers.insert(delivery.claim.clone(), answer.clone());
+                answers.insert(delivery.subject.clone(), answer.clone());
             }
         });
         messenger
     }
 
     pub async fn play(&mut self, scene: &Scene, keep: bool) -> Result<(), Failure> {
-        let names = scene.names();
-        for object in scene.claims.iter().chain(&scene.pods) {
+        let (claims, pods) = (scene.names(), names(&scene.pods));
+        for object in scene.pools.iter().chain(&scene.claims).chain(&scene.pods) {
             self.api(object)?.create(&PostParams::default(), object).await?;
         }
-        self.until_each(&names, |watch, name| watch.was_ready(name) || watch.is_gone(name)).await;
-        self.note_unless(&names, "was not Ready", Watch::was_ready);
+        self.until_each(&claims, |watch, name| watch.was_ready(name) || watch.is_gone(name)).await;
+        self.note_unless(&claims, "was not Ready", Watch::was_ready);
+        self.until_each(&pods, Watch::runs).await;
+        self.note_unless(&pods, "did not run", Watch::runs);
         if keep {
             self.screen.say("All are left as they are; Ctrl-C ends it.");
             self.look_until(|_| false).await;
         }
         self.pass(AT_WORK).await;
-        for (claim, name) in scene.claims.iter().zip(&names) {
-            match self.api(claim)?.delete(name, &DeleteParams::default()).await {
+        // Those that were made for pods too.
+        let names = self.watch.claims();
+        let claims: Api<DynamicObject> = self.claims();
+        for name in &names {
+            match claims.delete(name, &DeleteParams::default()).await {
                 // One that failed for good has been taken away already.
                 Err(kube::Error::Api(status)) if status.code == 404 => {}
                 deleted => drop(deleted?),
@@ -173,7 +194,8 @@ impl Script {
     fn note_unless(&mut self, names: &[String], what: &str, is_so: impl Fn(&Watch, &str) -> bool) {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         for name in names.iter().filter(|name| !is_so(&self.watch, name)) {
-            let reason = answers.get(name).map_or("nothing", |answer| answer.reason());
+            let of_pod = || answers.get(&format!("default/{name}"));
+            let reason = answers.get(name).or_else(of_pod).map_or("nothing", |answer| answer.reason());
             self.wrong.push(format!("{name} {what}; the last answer was: {reason}"));
         }
     }
@@ -200,10 +222,15 @@ impl Script {
         }
     }
 
+    fn claims(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
+        Api::all_with(self.world.client("person"), &ApiResource::from_gvk(&kind))
+    }
+
     fn api(&self, object: &DynamicObject) -> Result<Api<DynamicObject>, Failure> {
         let kind: GroupVersionKind = object.types.as_ref().ok_or("an object without a kind")?.try_into()?;
         let (client, resource) = (self.world.client("person"), ApiResource::from_gvk(&kind));
-        // Claims are cluster-wide; a pod is where it says, or in the default namespace.
+        // Claims and pools are cluster-wide; a pod is where it says, or in the default namespace.
         Ok(match (kind.kind.as_str(), &object.metadata.namespace) {
             ("Pod", Some(namespace)) => Api::namespaced_with(client, namespace, &resource),
             ("Pod", None) => Api::default_namespaced_with(client, &resource),

@@ -42,14 +42,10 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn new(form: Form, claims: &[String]) -> Self {
+    /// `widest` is the length of the longest name.
+    pub fn new(form: Form, widest: usize) -> Self {
         let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Screen {
-            form,
-            colours: io::stdout().is_terminal() && !no_colour,
-            widest_claim: claims.iter().map(|name| name.chars().count()).max().unwrap_or_default(),
-            lines: Vec::new(),
-        }
+        Screen { form, colours: io::stdout().is_terminal() && !no_colour, widest_claim: widest, lines: Vec::new() }
     }
 
     /// A sentence beside the story. In JSON there is no place for it on standard output.

@@ -5,9 +5,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use world::{World, api::store::Change, check::Instance, history::Exchange, power::MachineRecord};
 
-use super::life::{Life, Machine, News};
+use super::{
+    life::{Life, Machine, News},
+    pods::Pods,
+};
 
-/// One thing that happened to one claim.
+/// One thing that happened to one claim, or to a pod.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
     /// Since the beginning, in the world's time.
@@ -35,10 +38,15 @@ enum Kind {
     Claim,
     Node,
     Pod,
+    Event,
 }
 
-const KINDS: [(Kind, &str, &str); 3] =
-    [(Kind::Claim, "karpenter.sh", "nodeclaims"), (Kind::Node, "", "nodes"), (Kind::Pod, "", "pods")];
+const KINDS: [(Kind, &str, &str); 4] = [
+    (Kind::Claim, "karpenter.sh", "nodeclaims"),
+    (Kind::Node, "", "nodes"),
+    (Kind::Pod, "", "pods"),
+    (Kind::Event, "", "events"),
+];
 
 pub struct Watch {
     world: World,
@@ -46,17 +54,28 @@ pub struct Watch {
     /// Up to where each log was read, in the order of `KINDS`.
     read: [u64; KINDS.len()],
     lives: BTreeMap<String, Life>,
+    pods: Pods,
 }
 
 impl Watch {
     /// Watches from now on.
     pub fn new(world: &World) -> Self {
         let revision = world.objects.store.revision();
-        Watch { world: world.clone(), began: world.clock.now(), read: [revision; KINDS.len()], lives: BTreeMap::new() }
+        let (world, began, read) = (world.clone(), world.clock.now(), [revision; KINDS.len()]);
+        Watch { world, began, read, lives: BTreeMap::new(), pods: Pods::default() }
     }
 
     pub fn was_ready(&self, claim: &str) -> bool {
         self.lives.get(claim).is_some_and(|life| life.seconds_to_ready().is_some())
+    }
+
+    pub fn runs(&self, pod: &str) -> bool {
+        self.pods.runs(pod)
+    }
+
+    /// Every claim that was ever there.
+    pub fn claims(&self) -> Vec<String> {
+        self.lives.keys().cloned().collect()
     }
 
     pub fn is_gone(&self, claim: &str) -> bool {
@@ -144,7 +163,11 @@ impl Watch {
                     life.node_changed(object);
                 }
             }
-            Kind::Pod if !change.deleted => self.lives.values_mut().for_each(|life| life.pod_changed(object)),
+            Kind::Pod if !change.deleted => {
+                self.pods.pod_changed(object);
+                self.lives.values_mut().for_each(|life| life.pod_changed(object));
+            }
+            Kind::Event => self.pods.event(object),
             Kind::Node | Kind::Pod => {}
         }
     }
@@ -167,6 +190,10 @@ impl Watch {
             let provider = life.provider;
             let line = |News { phase, what }| Line { at, claim: name.clone(), provider, phase, what };
             lines.extend(life.news().into_iter().map(line));
+        }
+        for (pod, news) in self.pods.news() {
+            let line = |News { phase, what }| Line { at, claim: pod.clone(), provider: "pod", phase, what };
+            lines.extend(news.into_iter().map(line));
         }
         lines
     }

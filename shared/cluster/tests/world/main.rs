@@ -12,3 +12,4 @@ mod pods;
 mod rights;
 mod stage;
 mod status;
+mod turn;

@@ -1,14 +1,58 @@
 //! The rights we say that we need are those that we use.
 
-use crate::stage::{NAMESPACE, object, pod_ref, stage};
-use cluster::{ClassServed, NodeSearch, rights};
+use crate::stage::{NAMESPACE, NODES, PODS, Stage, object, pod_ref, stage};
+use cluster::{ClassServed, Made, NodeSearch, Turn, rights};
 use jiff::SignedDuration;
-use model::{ClaimChange, ClaimStatus, ClassRef, FinalizerChange, NodeChange, Note, Scope, Uid, Unavailable};
+use model::{
+    ClaimChange, ClaimStatus, ClaimToMake, ClassRef, FinalizerChange, Namespace, NodeChange, Note, PodNote, PodRef,
+    Scope, Uid, Unavailable,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 
 /// Verb, group, resource with subresource, and where.
 type Line = (String, String, String, String);
+
+/// A pod that waits with a volume and a namespace selector, and a node that goes: then everything is looked at.
+async fn uses_all_of_provisioning(stage: &Stage, pod: &PodRef) {
+    let (cluster, now) = (&stage.cluster, stage.world.clock.now());
+    let near = json!({ "topologyKey": "zone", "labelSelector": {}, "namespaceSelector": {} });
+    let waits = json!({ "metadata": { "name": "waits" }, "spec": {
+        "nodeSelector": { "nowhere": "at-all" },
+        "affinity": { "podAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [near] } },
+        "volumes": [{ "name": "v", "persistentVolumeClaim": { "claimName": "c" } }],
+        "containers": [{ "name": "c", "image": "i" }] } });
+    stage.post(PODS, waits).await;
+    stage.has_node("going", &[]).await;
+    stage.patch(&format!("{NODES}/going"), json!({ "metadata": { "finalizers": ["example.com/held"] } })).await;
+    stage.delete(&format!("{NODES}/going")).await;
+    cluster.pod(&pod.namespace, &pod.name).await.unwrap();
+    cluster.pools().await.unwrap();
+    let source = cluster.scene_source().await.unwrap();
+    assert!(source.pods.len() > 1 && !source.nodes.is_empty() && !source.namespaces.is_empty());
+    let Ok(Turn::Ours(turn)) = cluster.take_turn("a", now).await else { panic!("nobody else is there") };
+    let turn = cluster.keep_turn(turn, now).await.unwrap().unwrap();
+    cluster.end_turn(turn).await.unwrap();
+    let claim = ClaimToMake {
+        name: object("made"),
+        owner: None,
+        labels: Default::default(),
+        annotations: Default::default(),
+        class: ClassRef { group: "kaito.sh".into(), kind: "KaitoNodeClass".into(), name: object("default") },
+        requirements: vec![],
+        requests: Default::default(),
+        taints: vec![],
+        startup_taints: vec![],
+        expire_after: None,
+        termination_grace_period: None,
+    };
+    assert_eq!(cluster.make_claim(&claim).await, Ok(Made::Now));
+    assert_eq!(cluster.make_claim(&claim).await, Ok(Made::Before));
+    let note = PodNote { pod: pod_ref("p", "u"), warning: false, again: true, reason: "A".into(), text: "a".into() };
+    let note = PodNote { pod: PodRef { namespace: Namespace::new("elsewhere").unwrap(), ..note.pod }, ..note };
+    stage.post("/api/v1/namespaces", json!({ "metadata": { "name": "elsewhere" } })).await;
+    cluster.note_pod("on-pending-pod", &note, now).await.unwrap();
+}
 
 #[tokio::test(start_paused = true)]
 async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
@@ -32,6 +76,7 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     cluster.pods_on(&object("n")).await.unwrap();
     cluster.volumes_attached(&object("n")).await.unwrap();
     cluster.pool_annotations(&object("gpu")).await.unwrap();
+    uses_all_of_provisioning(&stage, &pod).await;
     cluster.secret(&object("s")).await.unwrap();
     cluster.karpenter_leads(now).await.unwrap();
     let class = ClassRef { group: "kaito.sh".into(), kind: "KaitoNodeClass".into(), name: object("default") };

@@ -10,6 +10,8 @@ use crate::settings::{Problem, SettingSource, add};
 #[derive(Debug, Clone, Default)]
 pub struct WorkSettings {
     pub kubeconfig: Option<String>,
+    /// Who we are to Entra ID, for clusters whose API server asks it.
+    pub entra: Option<provider_aks::Settings>,
     /// Where our own ConfigMap, Leases and Secrets are; else the namespace of the connection.
     pub namespace: Option<String>,
     pub aks: Option<provider_aks::Settings>,
@@ -42,6 +44,7 @@ impl WorkSettings {
         let class = SCALEWAY_CLASS.iter().filter_map(|(name, key)| Some(((*key).to_owned(), source.get(name)?)));
         WorkSettings {
             kubeconfig: source.get("KUBECONFIG"),
+            entra: entra(source),
             namespace: source.get("PILOTLIGHT_NAMESPACE"),
             aks: aks.flatten(),
             scaleway: scaleway.flatten(),
@@ -59,6 +62,13 @@ fn aks(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<provider_a
         }
     };
     provider_aks::Settings::read(|name| source.get(name)).map_err(wrong).ok()
+}
+
+/// Credentials of Azure, whatever cluster they are for. Where they are not complete there are none: nobody may ever need them.
+fn entra(source: &SettingSource) -> Option<provider_aks::Settings> {
+    const OF_A_CLUSTER: [&str; 4] = ["ARM_SUBSCRIPTION_ID", "ARM_RESOURCE_GROUP", "AZURE_CLUSTER_NAME", "LOCATION"];
+    let nobodys = |name: &str| OF_A_CLUSTER.contains(&name).then(|| "none".to_owned());
+    provider_aks::Settings::read(|name| source.get(name).or_else(|| nobodys(name))).ok()
 }
 
 fn scaleway(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<provider_scaleway::Settings> {

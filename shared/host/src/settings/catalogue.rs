@@ -46,7 +46,7 @@ pub static CATALOGUE: [Known; 33] = [
     ),
     known(
         "KUBECONFIG",
-        "the cluster: a kubeconfig file; in a pod its service account is used without it",
+        "the cluster: kubeconfig files, a kubeconfig itself, or one in base64; in a pod its service account is used without it",
         "",
         "/home/me/.kube/config",
     ),
@@ -112,4 +112,86 @@ pub static CATALOGUE: [Known; 33] = [
     known("AWS_LAMBDA_FUNCTION_NAME", "set by AWS Lambda", "", "on-nodeclaim"),
     known("AWS_LAMBDA_FUNCTION_VERSION", "set by AWS Lambda", "", "$LATEST"),
     known("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by AWS Lambda", "", "128"),
+];
+
+/// What only the forwarder is told, beside the settings above.
+pub static FORWARDER: [Known; 23] = [
+    known(
+        "PILOTLIGHT_SINK",
+        "where the functions are: a URL (/<function> is added, or stands in it as {function}) or a Lambda ARN with {function}",
+        "",
+        "https://my-app.azurewebsites.net/api",
+    ),
+    known(
+        "PILOTLIGHT_SINK_ON_PENDING_POD",
+        "the same for one function alone, as it is",
+        "",
+        "arn:aws:lambda:eu-west-1:123456789012:function:on-pending-pod",
+    ),
+    known("PILOTLIGHT_SINK_ON_NODECLAIM", "the same", "", "http://on-nodeclaim.pilotlight.svc"),
+    known("PILOTLIGHT_SINK_ON_WORKSPACE", "the same", "", "http://on-workspace.pilotlight.svc"),
+    known("PILOTLIGHT_SINK_ON_IDLE_TIMER", "the same", "", "http://on-idle-timer.pilotlight.svc"),
+    known("PILOTLIGHT_SINK_ON_DELETE", "the same", "", "http://on-delete.pilotlight.svc"),
+    known(
+        "K_SINK",
+        "set by a Knative SinkBinding: for functions that nothing above names; as it is if it has a path (a Broker), else /<function> is added",
+        "",
+        "http://broker-ingress.knative-eventing.svc.cluster.local/pilotlight/default",
+    ),
+    known(
+        "K_CE_OVERRIDES",
+        "set by a Knative SinkBinding: attributes that every event gets",
+        "",
+        r#"{"extensions":{"team":"a"}}"#,
+    ),
+    known("PILOTLIGHT_FUNCTIONS_KEY", "Azure Functions: the key that URLs ask for", "", "a-host-key"),
+    known(
+        "PILOTLIGHT_ENTRA_SCOPE",
+        "Azure Functions: send an Entra ID token for this scope (AZURE_ variables say as whom)",
+        "",
+        "api://my-app/.default",
+    ),
+    known(
+        "PILOTLIGHT_LAMBDA_INVOCATION",
+        "AWS Lambda: RequestResponse, or Event (the answer does not come back then)",
+        "RequestResponse",
+        "Event",
+    ),
+    known(
+        "AWS_ENDPOINT_URL_LAMBDA",
+        "AWS Lambda: another address than the region's own",
+        "",
+        "https://vpce-1.lambda.eu-west-1.vpce.amazonaws.com",
+    ),
+    known(
+        "PILOTLIGHT_BATCH_WINDOW",
+        "how long pending pods that follow a first one are gathered, at most",
+        "100ms",
+        "250ms",
+    ),
+    known(
+        "BATCH_IDLE_DURATION",
+        "as Karpenter: gather pending pods, the first one too, until none came for this long",
+        "",
+        "1s",
+    ),
+    known("BATCH_MAX_DURATION", "as Karpenter: with it, how long they are gathered at most", "10s", "10s"),
+    known("PILOTLIGHT_PENDING_REPEAT", "how often pods that still wait are told of again", "10s", "30s"),
+    known("PILOTLIGHT_TICK", "how often on-idle-timer is called", "30s", "1m"),
+    known("PILOTLIGHT_RESYNC", "how often everything is told again, changed or not", "5m", "10m"),
+    known("PILOTLIGHT_PARALLEL", "deliveries under way at once", "32", "100"),
+    known(
+        "PILOTLIGHT_QUEUE",
+        "objects that wait for a delivery, at most; further ones come with the next resync",
+        "10000",
+        "50000",
+    ),
+    known("PILOTLIGHT_TRIES", "failed deliveries in a row before one is given up until the next resync", "10", "20"),
+    known(
+        "PILOTLIGHT_LEASE_DURATION",
+        "two replicas: how long one that is gone is waited for; 0s: there is one replica only",
+        "15s",
+        "30s",
+    ),
+    known("PILOTLIGHT_STREAMING_LISTS", "true, false, or auto: by the API server's version", "auto", "false"),
 ];

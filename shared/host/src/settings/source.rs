@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, env};
 
-use super::{CATALOGUE, Problem, add};
+use super::{CATALOGUE, FORWARDER, Problem, add};
 
 /// Names and values, already merged.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ impl SettingSource {
     }
 
     /// An empty value is no value: that is how charts and templates leave a setting out.
-    pub(crate) fn get(&self, variable: &str) -> Option<String> {
+    pub fn get(&self, variable: &str) -> Option<String> {
         let values = [self.environment.get(variable), self.file.get(variable)];
         values.into_iter().flatten().map(|value| value.trim()).find(|value| !value.is_empty()).map(str::to_owned)
     }
@@ -40,7 +40,7 @@ impl SettingSource {
     /// A name of ours that does not exist is a slip; other names belong to other programs that share the file.
     pub(super) fn add_file(&mut self, file: BTreeMap<String, String>, problems: &mut Vec<Problem>) {
         for name in file.keys().filter(|name| name.starts_with("PILOTLIGHT_")) {
-            if !CATALOGUE.iter().any(|known| known.variable == name) {
+            if !CATALOGUE.iter().chain(&FORWARDER).any(|known| known.variable == name) {
                 let shown: String = name.chars().take(80).collect();
                 add(problems, &shown, "is in the file of PILOTLIGHT_CONFIG, and no setting has this name".to_owned());
             }

@@ -1,0 +1,245 @@
+//! Everything the files hold, by kind, each in the order of the files.
+
+use cluster::{
+    ClaimRead,
+    crd::{self, NodePool, PowerNodeClass},
+    read_claim,
+    scene::{PoolSource, SceneSource},
+};
+use k8s_openapi::api::{
+    apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet},
+    batch::v1::Job,
+    core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service},
+    policy::v1::PodDisruptionBudget,
+    scheduling::v1::PriorityClass,
+    storage::v1::{CSINode, StorageClass},
+};
+use kube::api::DynamicObject;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use super::{
+    catalogue::Market,
+    strict::{Schema, typed},
+};
+
+#[derive(Default)]
+pub struct Manifest {
+    pub pods: Vec<Pod>,
+    pub nodes: Vec<Node>,
+    pub pools: Vec<NodePool>,
+    /// As JSON: what a claim does not say is put in before it is read.
+    pub claims: Vec<Value>,
+    pub daemon_sets: Vec<DaemonSet>,
+    pub deployments: Vec<Deployment>,
+    pub stateful_sets: Vec<StatefulSet>,
+    pub replica_sets: Vec<ReplicaSet>,
+    pub jobs: Vec<Job>,
+    pub volumes: Vec<PersistentVolume>,
+    pub volume_claims: Vec<PersistentVolumeClaim>,
+    pub storage_classes: Vec<StorageClass>,
+    pub csi_nodes: Vec<CSINode>,
+    pub budgets: Vec<PodDisruptionBudget>,
+    pub namespaces: Vec<Namespace>,
+    pub priority_classes: Vec<PriorityClass>,
+    pub services: Vec<Service>,
+    pub replication_controllers: Vec<ReplicationController>,
+    pub power_classes: Vec<PowerNodeClass>,
+    pub warnings: Vec<String>,
+    /// `Kind namespace/name` to the place that defined it.
+    origin: BTreeMap<String, String>,
+    schemas: BTreeMap<String, Schema>,
+}
+
+/// Kind, the one version that is understood, and whether it lives in a namespace.
+const KINDS: &[(&str, &str, bool)] = &[
+    ("Pod", "v1", true),
+    ("Node", "v1", false),
+    ("Namespace", "v1", false),
+    ("Service", "v1", true),
+    ("ReplicationController", "v1", true),
+    ("PersistentVolume", "v1", false),
+    ("PersistentVolumeClaim", "v1", true),
+    ("Deployment", "apps/v1", true),
+    ("StatefulSet", "apps/v1", true),
+    ("ReplicaSet", "apps/v1", true),
+    ("DaemonSet", "apps/v1", true),
+    ("Job", "batch/v1", true),
+    ("NodePool", "karpenter.sh/v1", false),
+    ("NodeClaim", "karpenter.sh/v1", false),
+    ("PodDisruptionBudget", "policy/v1", true),
+    ("StorageClass", "storage.k8s.io/v1", false),
+    ("CSINode", "storage.k8s.io/v1", false),
+    ("PriorityClass", "scheduling.k8s.io/v1", false),
+    ("PowerNodeClass", "pilotlight.dev/v1alpha1", false),
+];
+/// What a namespaced object that names none is in.
+const USUAL_NAMESPACE: &str = "default";
+
+impl Manifest {
+    /// One object, or a List of them. `at` is where it stands, for words.
+    pub fn add(&mut self, at: &str, mut value: Value) -> Result<(), String> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        if !value.is_object() {
+            return Err(format!("{at}: this is no Kubernetes object"));
+        }
+        let (kind, version) = (text(&value["kind"]), text(&value["apiVersion"]));
+        if kind.is_empty() || version.is_empty() {
+            return Err(format!("{at}: kind or apiVersion is missing"));
+        }
+        if let Some(Value::Array(items)) = value.as_object_mut().and_then(|fields| fields.remove("items")) {
+            let mut each = items.into_iter().enumerate();
+            return each.try_for_each(|(index, item)| self.add(&format!("{at}, item {}", index + 1), item));
+        }
+        let name = text(&value["metadata"]["name"]);
+        let Some((_, understood, namespaced)) = KINDS.iter().find(|(known, ..)| *known == kind) else {
+            self.warnings.push(format!("{at}: {kind} {name} is passed over, it has no part in placing pods"));
+            return Ok(());
+        };
+        if version != *understood {
+            return Err(format!("{at}: {kind} {name}: apiVersion is {version}, only {understood} is understood"));
+        }
+        if name.is_empty() {
+            return Err(format!("{at}: {kind}: metadata.name is missing"));
+        }
+        if *namespaced && text(&value["metadata"]["namespace"]).is_empty() {
+            value["metadata"]["namespace"] = USUAL_NAMESPACE.into();
+        }
+        let schema = self.schemas.entry(kind.clone()).or_insert_with(|| schema(&kind));
+        if let Some(wrong) = schema.wrong(&value) {
+            return Err(format!("{at}: {kind} {name}: {wrong}"));
+        }
+        let full = match value["metadata"]["namespace"].as_str().filter(|_| *namespaced) {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.clone(),
+        };
+        self.keep(&kind, value).map_err(|why| format!("{at}: {kind} {name}: {why}"))?;
+        match self.note(&kind, &full, at) {
+            None => Ok(()),
+            Some(first) => Err(format!("{at}: {kind} {full} is already in {first}")),
+        }
+    }
+
+    /// Writes down where something comes from; answers with the place that has it already.
+    pub fn note(&mut self, kind: &str, name: &str, at: &str) -> Option<String> {
+        let key = format!("{kind} {name}");
+        if let Some(first) = self.origin.get(&key) {
+            return Some(first.clone());
+        }
+        self.origin.insert(key, at.to_owned());
+        None
+    }
+
+    /// Where an object stands, for words.
+    pub fn place(&self, kind: &str, name: &str) -> String {
+        let key = format!("{kind} {name}");
+        let at = self.origin.get(&key).map(|at| format!("{at}: ")).unwrap_or_default();
+        format!("{at}{key}")
+    }
+
+    fn keep(&mut self, kind: &str, value: Value) -> Result<(), String> {
+        match kind {
+            "Pod" => push(&mut self.pods, value),
+            "Node" => push(&mut self.nodes, value),
+            "Namespace" => push(&mut self.namespaces, value),
+            "Service" => push(&mut self.services, value),
+            "ReplicationController" => push(&mut self.replication_controllers, value),
+            "PersistentVolume" => push(&mut self.volumes, value),
+            "PersistentVolumeClaim" => push(&mut self.volume_claims, value),
+            "Deployment" => push(&mut self.deployments, value),
+            "StatefulSet" => push(&mut self.stateful_sets, value),
+            "ReplicaSet" => push(&mut self.replica_sets, value),
+            "DaemonSet" => push(&mut self.daemon_sets, value),
+            "Job" => push(&mut self.jobs, value),
+            "PodDisruptionBudget" => push(&mut self.budgets, value),
+            "StorageClass" => push(&mut self.storage_classes, value),
+            "CSINode" => push(&mut self.csi_nodes, value),
+            "PriorityClass" => push(&mut self.priority_classes, value),
+            "PowerNodeClass" => push(&mut self.power_classes, value),
+            "NodePool" => {
+                let value = with_defaults(value, "/spec/template/spec");
+                push(&mut self.pools, value)
+            }
+            _ => {
+                self.claims.push(with_defaults(value, "/spec"));
+                Ok(())
+            }
+        }
+    }
+
+    /// What placing looks at. Claims are read last, when nothing is missing from them any more.
+    pub fn into_source(self, market: &Market) -> Result<SceneSource, String> {
+        let mut claims = Vec::new();
+        for value in &self.claims {
+            let name = value["metadata"]["name"].as_str().unwrap_or_default();
+            let place = self.place("NodeClaim", name);
+            let object: DynamicObject = typed(value.clone()).map_err(|why| format!("{place}: {why}"))?;
+            match read_claim(object).map_err(|why| format!("{place}: {why}"))? {
+                ClaimRead::Malformed(malformed) => return Err(format!("{place}: {}", malformed.why)),
+                read => claims.push(read),
+            }
+        }
+        let with_catalogue = |pool: NodePool| PoolSource { catalogue: market.of_pool(&pool), pool };
+        Ok(SceneSource {
+            pods: self.pods,
+            nodes: self.nodes,
+            claims,
+            pools: self.pools.into_iter().map(with_catalogue).collect(),
+            daemon_sets: self.daemon_sets,
+            volumes: self.volumes,
+            volume_claims: self.volume_claims,
+            storage_classes: self.storage_classes,
+            csi_nodes: self.csi_nodes,
+            namespaces: self.namespaces,
+            priority_classes: self.priority_classes,
+            budgets: self.budgets,
+            services: self.services,
+            replica_sets: self.replica_sets,
+            stateful_sets: self.stateful_sets,
+            replication_controllers: self.replication_controllers,
+            catalogues: market.catalogues.clone(),
+            ..SceneSource::default()
+        })
+    }
+}
+
+fn push<T: DeserializeOwned>(list: &mut Vec<T>, value: Value) -> Result<(), String> {
+    list.push(typed(value)?);
+    Ok(())
+}
+
+/// A plan does without a class and without requirements.
+fn with_defaults(mut value: Value, spec: &str) -> Value {
+    if let Some(fields) = value.pointer_mut(spec).and_then(Value::as_object_mut) {
+        fields.entry("requirements").or_insert_with(|| json!([]));
+        fields.entry("nodeClassRef").or_insert_with(|| json!({ "group": "", "kind": "", "name": "default" }));
+    }
+    value
+}
+
+fn schema(kind: &str) -> Schema {
+    match kind {
+        "Pod" => Schema::of::<Pod>(),
+        "Node" => Schema::of::<Node>(),
+        "Namespace" => Schema::of::<Namespace>(),
+        "Service" => Schema::of::<Service>(),
+        "ReplicationController" => Schema::of::<ReplicationController>(),
+        "PersistentVolume" => Schema::of::<PersistentVolume>(),
+        "PersistentVolumeClaim" => Schema::of::<PersistentVolumeClaim>(),
+        "Deployment" => Schema::of::<Deployment>(),
+        "StatefulSet" => Schema::of::<StatefulSet>(),
+        "ReplicaSet" => Schema::of::<ReplicaSet>(),
+        "DaemonSet" => Schema::of::<DaemonSet>(),
+        "Job" => Schema::of::<Job>(),
+        "PodDisruptionBudget" => Schema::of::<PodDisruptionBudget>(),
+        "StorageClass" => Schema::of::<StorageClass>(),
+        "CSINode" => Schema::of::<CSINode>(),
+        "PriorityClass" => Schema::of::<PriorityClass>(),
+        _ => {
+            let all = crd::all();
+            let found = all.iter().find(|definition| definition.spec.names.kind == kind);
+            Schema::of_resource(found.and_then(|one| serde_json::to_value(one).ok()).unwrap_or_default())
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The pods that controllers would make: NAME-0, NAME-1, … without a node, with labels and spec of the template.
+
+use k8s_openapi::{
+    api::{
+        apps::v1::ReplicaSet,
+        core::v1::{
+            PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, Pod, PodTemplateSpec,
+            Volume,
+        },
+    },
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
+use std::collections::BTreeSet;
+
+use super::manifest::Manifest;
+
+/// Who makes the pods.
+struct Maker<'a> {
+    metadata: &'a ObjectMeta,
+    kind: &'static str,
+    version: &'static str,
+    template: &'a PodTemplateSpec,
+}
+
+/// Pods of a workload that are in the files already count towards its replicas.
+pub fn expand(manifest: &mut Manifest) {
+    deployments(manifest);
+    replica_sets(manifest);
+    stateful_sets(manifest);
+    jobs(manifest);
+    ephemeral_claims(manifest);
+}
+
+fn deployments(manifest: &mut Manifest) {
+    for deployment in manifest.deployments.clone() {
+        let Some(spec) = &deployment.spec else { continue };
+        let prefix = format!("{}-", deployment.metadata.name.as_deref().unwrap_or_default());
+        let ours = |owner: &OwnerReference| {
+            let hash = owner.name.strip_prefix(&prefix);
+            owner.kind == "ReplicaSet" && hash.is_some_and(|hash| !hash.contains('-'))
+        };
+        let there = count(manifest, &deployment.metadata, ours);
+        let maker =
+            Maker { metadata: &deployment.metadata, kind: "ReplicaSet", version: "apps/v1", template: &spec.template };
+        spawn(manifest, &maker, wanted(spec.replicas) - there);
+        // Its pods are those of a ReplicaSet that selects them as the Deployment does.
+        manifest.replica_sets.push(ReplicaSet {
+            metadata: ObjectMeta {
+                name: deployment.metadata.name.clone(),
+                namespace: deployment.metadata.namespace.clone(),
+                owner_references: Some(vec![owner(&deployment.metadata, "Deployment", "apps/v1")]),
+                ..ObjectMeta::default()
+            },
+            spec: Some(k8s_openapi::api::apps::v1::ReplicaSetSpec {
+                selector: spec.selector.clone(),
+                ..Default::default()
+            }),
+            status: None,
+        });
+    }
+}
+
+fn replica_sets(manifest: &mut Manifest) {
+    let deployed: BTreeSet<(Option<String>, Option<String>)> =
+        manifest.deployments.iter().map(|one| (one.metadata.namespace.clone(), one.metadata.name.clone())).collect();
+    for set in manifest.replica_sets.clone() {
+        let of_deployment = controller(&set.metadata).is_some_and(|owner| {
+            owner.kind == "Deployment" && deployed.contains(&(set.metadata.namespace.clone(), Some(owner.name.clone())))
+        });
+        // The Deployment speaks for it.
+        if of_deployment {
+            continue;
+        }
+        let Some(spec) = &set.spec else { continue };
+        let template = spec.template.clone().unwrap_or_default();
+        let maker = Maker { metadata: &set.metadata, kind: "ReplicaSet", version: "apps/v1", template: &template };
+        let there = count(manifest, &set.metadata, owned_by("ReplicaSet", &set.metadata));
+        spawn(manifest, &maker, wanted(spec.replicas) - there);
+    }
+}
+
+fn stateful_sets(manifest: &mut Manifest) {
+    for set in manifest.stateful_sets.clone() {
+        let Some(spec) = &set.spec else { continue };
+        let maker =
+            Maker { metadata: &set.metadata, kind: "StatefulSet", version: "apps/v1", template: &spec.template };
+        let there = count(manifest, &set.metadata, owned_by("StatefulSet", &set.metadata));
+        let first = manifest.pods.len();
+        spawn(manifest, &maker, wanted(spec.replicas) - there);
+        for at in first..manifest.pods.len() {
+            for template in spec.volume_claim_templates.iter().flatten() {
+                mount(manifest, at, template);
+            }
+        }
+    }
+}
+
+fn jobs(manifest: &mut Manifest) {
+    for job in manifest.jobs.clone() {
+        let Some(spec) = &job.spec else { continue };
+        let done = job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0);
+        let mut count_wanted = wanted(spec.parallelism);
+        if let Some(completions) = spec.completions {
+            count_wanted = count_wanted.min(i64::from(completions) - i64::from(done));
+        }
+        if spec.suspend == Some(true) {
+            count_wanted = 0;
+        }
+        let maker = Maker { metadata: &job.metadata, kind: "Job", version: "batch/v1", template: &spec.template };
+        let there = count(manifest, &job.metadata, owned_by("Job", &job.metadata));
+        spawn(manifest, &maker, count_wanted - there);
+    }
+}
+
+fn wanted(number: Option<i32>) -> i64 {
+    i64::from(number.unwrap_or(1))
+}
+
+fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
+    metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+}
+
+fn owned_by<'a>(kind: &'a str, metadata: &'a ObjectMeta) -> impl Fn(&OwnerReference) -> bool + 'a {
+    move |owner| owner.kind == kind && Some(&owner.name) == metadata.name.as_ref()
+}
+
+/// Pods of the files that wait or run and whose controller is ours.
+fn count(manifest: &Manifest, of: &ObjectMeta, ours: impl Fn(&OwnerReference) -> bool) -> i64 {
+    let counted = manifest.pods.iter().filter(|pod| {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        pod.metadata.namespace == of.namespace
+            && controller(&pod.metadata).is_some_and(&ours)
+            && !matches!(phase, Some("Succeeded" | "Failed"))
+    });
+    i64::try_from(counted.count()).unwrap_or(i64::MAX)
+}
+
+fn spawn(manifest: &mut Manifest, maker: &Maker<'_>, count: i64) {
+    let name = maker.metadata.name.as_deref().unwrap_or_default();
+    let namespace = maker.metadata.namespace.as_deref().unwrap_or_default();
+    let (mut made, mut number) = (0, 0_u64);
+    while made < count {
+        let pod_name = format!("{name}-{number}");
+        number += 1;
+        if manifest.note("Pod", &format!("{namespace}/{pod_name}"), &format!("pods of {name}")).is_some() {
+            continue;
+        }
+        made += 1;
+        let mut metadata = maker.template.metadata.clone().unwrap_or_default();
+        metadata.name = Some(pod_name);
+        metadata.namespace = Some(namespace.to_owned());
+        metadata.owner_references = Some(vec![owner(maker.metadata, maker.kind, maker.version)]);
+        manifest.pods.push(Pod { metadata, spec: maker.template.spec.clone(), status: None });
+    }
+}
+
+fn owner(metadata: &ObjectMeta, kind: &str, version: &str) -> OwnerReference {
+    OwnerReference {
+        api_version: version.to_owned(),
+        kind: kind.to_owned(),
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }
+}
+
+/// Gives a stateful pod its own volume claim, and makes the claim if the files do not have it.
+fn mount(manifest: &mut Manifest, at: usize, template: &PersistentVolumeClaim) {
+    let Some(pod) = manifest.pods.get_mut(at) else { return };
+    let volume_name = template.metadata.name.clone().unwrap_or_default();
+    let claim_name = format!("{volume_name}-{}", pod.metadata.name.as_deref().unwrap_or_default());
+    let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+    let volumes = pod.spec.get_or_insert_default().volumes.get_or_insert_default();
+    volumes.retain(|volume| volume.name != volume_name);
+    volumes.push(Volume {
+        name: volume_name,
+        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+            claim_name: claim_name.clone(),
+            read_only: None,
+        }),
+        ..Volume::default()
+    });
+    make_claim(manifest, &namespace, claim_name, template.metadata.clone(), template.spec.clone());
+}
+
+/// Generic ephemeral volumes have claims that their controller makes.
+fn ephemeral_claims(manifest: &mut Manifest) {
+    let mut made = Vec::new();
+    for pod in &manifest.pods {
+        let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.as_deref()).unwrap_or_default();
+        for volume in volumes {
+            let template = volume.ephemeral.as_ref().and_then(|source| source.volume_claim_template.as_ref());
+            let Some(template) = template else { continue };
+            let name = format!("{}-{}", pod.metadata.name.as_deref().unwrap_or_default(), volume.name);
+            let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+            made.push((namespace, name, template.metadata.clone().unwrap_or_default(), template.spec.clone()));
+        }
+    }
+    for (namespace, name, metadata, spec) in made {
+        make_claim(manifest, &namespace, name, metadata, Some(spec));
+    }
+}
+
+fn make_claim(
+    manifest: &mut Manifest,
+    namespace: &str,
+    name: String,
+    metadata: ObjectMeta,
+    spec: Option<PersistentVolumeClaimSpec>,
+) {
+    let full = format!("{namespace}/{name}");
+    if manifest.note("PersistentVolumeClaim", &full, &format!("volume claims of {name}")).is_none() {
+        let metadata = ObjectMeta { name: Some(name), namespace: Some(namespace.to_owned()), ..metadata };
+        manifest.volume_claims.push(PersistentVolumeClaim { metadata, spec, status: None });
+    }
+}

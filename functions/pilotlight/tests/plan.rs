@@ -1,0 +1,246 @@
+//! `pilotlight plan` as people run it: scenarios in files, and what is wrong with files.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use serde_json::Value;
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+const NOW: &str = "2026-03-01T01:00:00Z";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan")
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pilotlight"));
+    command.arg("plan").args(arguments).args(["--now", NOW]).env_remove("SCHEDULER_CONFIG").env_remove("LOCATION");
+    command
+}
+
+fn plan(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn with_catalogue(file: &Path, more: &[&str]) -> Output {
+    let catalogue = folder().join("catalog.json");
+    plan(&[&["-f", file.to_str().unwrap(), "--catalog", catalogue.to_str().unwrap()], more].concat())
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Whether an answer has everything that is expected of it; lists are as long as expected.
+fn holds(expected: &Value, found: &Value, path: &str, missing: &mut Vec<String>) {
+    match (expected, found) {
+        (Value::Object(fields), Value::Object(_)) => {
+            fields.iter().for_each(|(key, value)| holds(value, &found[key], &format!("{path}.{key}"), missing));
+        }
+        (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
+            let pairs = items.iter().zip(others).enumerate();
+            pairs.for_each(|(at, (item, other))| holds(item, other, &format!("{path}[{at}]"), missing));
+        }
+        (expected, found) if expected == found => {}
+        (expected, found) => missing.push(format!("{path}: expected {expected}, found {found}")),
+    }
+}
+
+#[test]
+fn every_scenario_is_answered_as_its_file_says() {
+    let mut played = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let expected: Value =
+            serde_json::from_str(&fs::read_to_string(file.with_extension("expected.json")).unwrap()).unwrap();
+        let output = with_catalogue(&file, &["-o", "json"]);
+        let mut missing = Vec::new();
+        holds(&expected["answer"], &json(&output), "answer", &mut missing);
+        assert!(missing.is_empty(), "{}: {missing:#?}", file.display());
+        assert_eq!(output.status.code().map(Value::from).as_ref(), Some(&expected["exit"]), "{}", file.display());
+        played += 1;
+    }
+    assert!(played >= 13, "only {played} scenarios were found");
+}
+
+#[test]
+fn the_answer_has_the_fields_that_scripts_rely_on() {
+    let answer = json(&with_catalogue(&folder().join("gpu.yaml"), &["-o", "json", "--repeat", "3"]));
+    assert!(answer["solveMs"].as_f64().is_some_and(|ms| ms > 0.0));
+    let claim = &answer["claims"][0];
+    for field in ["name", "nodePool", "labels", "taints", "requirements", "requests", "offerings", "pods"] {
+        assert!(!claim[field].is_null(), "{field}: {claim}");
+    }
+    let offerings = claim["offerings"].as_array().unwrap();
+    let prices: Vec<f64> = offerings.iter().map(|one| one["price"].as_f64().unwrap()).collect();
+    assert!(prices.is_sorted() && !prices.is_empty(), "{prices:?}");
+    for field in ["instanceType", "zone", "capacityType"] {
+        assert!(offerings[0][field].is_string(), "{field}: {}", offerings[0]);
+    }
+    let requirements = claim["requirements"].as_array().unwrap();
+    assert!(
+        requirements.iter().any(|one| one["key"] == "node.kubernetes.io/instance-type" && one["values"].is_array())
+    );
+}
+
+#[test]
+fn the_table_says_where_at_what_price_and_why_not() {
+    let output = with_catalogue(&folder().join("gpu.yaml"), &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for words in [
+        "POD",
+        "default/train",
+        "claim/claim-0",
+        "g.one at 0.4000 an hour",
+        "292.00",
+        "default/old",
+        "1 without a place",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn folders_and_standard_input_are_read_too() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir(place.path().join("below")).unwrap();
+    let text = fs::read_to_string(folder().join("resource-fit.yaml")).unwrap();
+    let (pool, pods) = text.split_once("---\n").unwrap();
+    fs::write(place.path().join("below/pool.yml"), pool).unwrap();
+    fs::write(place.path().join("pods.yaml"), pods).unwrap();
+    fs::write(place.path().join("notes.txt"), "not: [yaml").unwrap();
+    let output = with_catalogue(place.path(), &["-o", "json"]);
+    assert_eq!(json(&output)["pods"][0]["on"], "claim/claim-0");
+    let catalogue = folder().join("catalog.json");
+    let mut child = command(&["-f", "-", "--catalog", catalogue.to_str().unwrap(), "-o", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert_eq!(json(&child.wait_with_output().unwrap())["pods"][0]["on"], "claim/claim-0");
+}
+
+#[test]
+fn an_error_in_the_input_names_file_document_and_field() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("given.yaml");
+    let check = |text: &str, words: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let output = with_catalogue(&file, &[]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n";
+    check("a: [", &["given.yaml, document 1"]);
+    check("[1, 2]", &["document 1", "no Kubernetes object"]);
+    check("apiVersion: v1\nmetadata: {name: p}\n", &["kind or apiVersion"]);
+    check("apiVersion: v2\nkind: Pod\nmetadata: {name: p}\n", &["Pod p", "v2", "only v1"]);
+    check("apiVersion: v1\nkind: Pod\n", &["Pod", "metadata.name"]);
+    check(&format!("{pod}---\n{pod}"), &["document 2", "Pod default/p is already in", "document 1"]);
+    check(
+        &format!("# first\n---\n{pod}spec: {{nodSelector: {{}}}}\n"),
+        &["document 2", "Pod p", "unknown field \"spec.nodSelector\""],
+    );
+    check(&format!("{pod}spec: {{nodeSelector: [a]}}\n"), &["Pod p", "spec.nodeSelector"]);
+    check(
+        &format!("{pod}spec: {{containers: [{{name: c, resources: {{requests: {{cpu: lots}}}}}}]}}\n"),
+        &["requests.cpu", "quantity"],
+    );
+    check(&format!("{pod}spec: {{hostNetwork: true, hostNetwork: false}}\n"), &["document 1"]);
+    let list = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, spek: {}}\n";
+    check(list, &["document 1, item 1", "spek"]);
+    let pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec: ";
+    check(&format!("{pool}{{template: {{spec: {{taint: []}}}}}}\n"), &["NodePool gpu", "spec.template.spec.taint"]);
+    check(&format!("{pool}nothing\n"), &["NodePool gpu", "spec"]);
+    check(&format!("{pool}{{limits: {{cpu: lots}}, template: {{spec: {{}}}}}}\n"), &["spec.limits.cpu"]);
+    let claim = "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c}\nspec: ";
+    check(
+        &format!("{claim}{{requirements: [{{key: a, operator: Near}}]}}\n"),
+        &["NodeClaim c", "requirements[0].operator"],
+    );
+}
+
+#[test]
+fn what_is_not_there_or_no_catalogue_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("types.json");
+    let scenario = folder().join("gpu.yaml");
+    let check = |text: &str, words: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let output = plan(&["-f", scenario.to_str().unwrap(), "--catalog", file.to_str().unwrap()]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
+    };
+    check("[{\"name\": ", &["types.json"]);
+    check("[{}]", &["type 1", "name is missing"]);
+    check("[{\"name\": \"a\"}, {\"name\": \"a\"}]", &["type 2", "twice"]);
+    check("[{\"name\": \"a\", \"resources\": {\"cpu\": \"x\"}}]", &["type 1", "resources.cpu"]);
+    check("[{\"name\": \"a\", \"offerings\": [{\"Price\": 1}]}]", &["offering 1", "topology.kubernetes.io/zone"]);
+    check("[{\"name\": \"a\", \"offerings\": 1}]", &["offerings"]);
+    check("types: [{name: a, capacity: {cpu: 1}, offerings: [{capacityType: cheap}]}]", &["offerings[0].capacityType"]);
+    check("types: [{name: a, capacity: {cpu: 1}, offering: []}]", &["offering"]);
+    let nowhere = place.path().join("nowhere.yaml");
+    let output = plan(&["-f", nowhere.to_str().unwrap()]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("nowhere.yaml"), "{said}");
+}
+
+#[test]
+fn our_own_catalogue_has_types_and_their_offerings() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("types.yaml");
+    fs::write(&file, "types:\n- name: box\n  capacity: {cpu: 8, memory: 32Gi, pods: 110, nvidia.com/gpu: 1}\n  labels: {nvidia.com/gpu.product: L4}\n  offerings: [{zone: here, price: 0.5}, {capacityType: spot, price: 0.2, available: false}]\n").unwrap();
+    let scenario = folder().join("gpu.yaml");
+    let answer = json(&plan(&["-f", scenario.to_str().unwrap(), "--catalog", file.to_str().unwrap(), "-o", "json"]));
+    let offered = &answer["claims"][0]["offerings"];
+    assert_eq!(
+        *offered,
+        serde_json::json!([{ "instanceType": "box", "zone": "here", "capacityType": "on-demand", "price": 0.5 }])
+    );
+}
+
+#[test]
+fn without_a_catalogue_the_class_of_a_pool_tells_what_there_is() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("cluster.yaml");
+    let answered = |class: &str, requirement: &str| {
+        let (group, kind) = class.split_once('/').unwrap();
+        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: train}\nspec:\n  containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]\n";
+        let rack = "apiVersion: pilotlight.dev/v1alpha1\nkind: PowerNodeClass\nmetadata: {name: own}\nspec:\n  machines:\n  - {name: box, gpu: {count: 2}, capacity: {cpu: 16, memory: 64Gi, pods: 110}, backEnd: {seed: {onURL: \"https://a.example/on\", offURL: \"https://a.example/off\"}}}\n";
+        let pool = format!(
+            "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: gpu}}\nspec:\n  template:\n    spec:\n      nodeClassRef: {{group: {group}, kind: {kind}, name: own}}\n      requirements: [{requirement}]\n"
+        );
+        fs::write(&file, format!("{pool}---\n{rack}---\n{pod}")).unwrap();
+        json(&plan(&["-f", file.to_str().unwrap(), "-o", "json"]))
+    };
+    let cheapest =
+        |answer: &Value| answer["claims"][0]["offerings"][0]["instanceType"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(cheapest(&answered("pilotlight.dev/ScalewayNodeClass", "")), "L4-1-24G");
+    assert_eq!(cheapest(&answered("pilotlight.dev/PowerNodeClass", "")), "box");
+    let in_europe = "{key: topology.kubernetes.io/region, operator: In, values: [westeurope]}";
+    let azure = answered("karpenter.azure.com/AKSNodeClass", in_europe);
+    assert_eq!(azure["claims"][0]["labels"]["topology.kubernetes.io/region"], "westeurope", "{azure:#}");
+    let unknown = answered("example.com/OddNodeClass", "");
+    assert!(unknown["pods"][0]["reason"].as_str().is_some_and(|why| why.contains("OddNodeClass")), "{unknown:#}");
+}
+
+#[test]
+fn two_pods_that_each_want_the_one_machine_get_it_once() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("cluster.yaml");
+    fs::write(&file, "apiVersion: pilotlight.dev/v1alpha1\nkind: PowerNodeClass\nmetadata: {name: own}\nspec:\n  machines:\n  - {name: box, gpu: {count: 1}, capacity: {cpu: 16, memory: 64Gi, pods: 110}, backEnd: {seed: {onURL: \"https://a.example/on\", offURL: \"https://a.example/off\"}}}\n---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: rack}\nspec: {template: {spec: {nodeClassRef: {group: pilotlight.dev, kind: PowerNodeClass, name: own}, requirements: []}}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n").unwrap();
+    let output = plan(&["-f", file.to_str().unwrap(), "-o", "json"]);
+    let answer = json(&output);
+    let placed = answer["pods"].as_array().unwrap().iter().filter(|pod| !pod["on"].is_null()).count();
+    assert_eq!((placed, output.status.code()), (1, Some(2)), "{answer:#}");
+}

@@ -1,0 +1,153 @@
+//! Kubernetes objects, as the API server or a file has them, to the scene that placing pods looks at.
+//!
+//! Pure: what is read and from where is the caller's business. Everything that a solve would have to look up is looked up
+//! here (volume claims, priorities, the pods of DaemonSets). An object that cannot be read has a line in
+//! [`SceneRead::problems`] or, if it is a pod that waits or a pool, its own reason in the scene, and stops nobody else.
+
+mod amounts;
+mod budgets;
+mod catalogue;
+mod daemons;
+mod in_flight;
+mod nodes;
+mod placed;
+mod pods;
+mod pools;
+mod requests;
+mod rules;
+mod scheduler_config;
+mod selectors;
+mod volumes;
+mod waiting;
+
+use jiff::Timestamp;
+use k8s_openapi::api::{
+    apps::v1::{DaemonSet, ReplicaSet, StatefulSet},
+    core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service},
+    policy::v1::PodDisruptionBudget,
+    scheduling::v1::PriorityClass,
+    storage::v1::{CSINode, StorageClass},
+};
+use kube::api::ObjectMeta;
+use model::place::{Catalogue, DeviceParts, Policy, Quota, Scene, Spread};
+use model::{ObjectName, Uid};
+use std::collections::BTreeMap;
+
+use crate::{crd::NodePool, read_claim::ClaimRead};
+
+pub use catalogue::{catalogue, machine_quotas};
+pub use scheduler_config::scheduler_config;
+
+/// Everything of a cluster that placing pods looks at. Lists that a cluster does not have stay empty.
+#[derive(Debug, Clone, Default)]
+pub struct SceneSource {
+    pub pods: Vec<Pod>,
+    pub nodes: Vec<Node>,
+    pub claims: Vec<ClaimRead>,
+    pub pools: Vec<PoolSource>,
+    pub daemon_sets: Vec<DaemonSet>,
+    pub volumes: Vec<PersistentVolume>,
+    pub volume_claims: Vec<PersistentVolumeClaim>,
+    pub storage_classes: Vec<StorageClass>,
+    pub csi_nodes: Vec<CSINode>,
+    pub namespaces: Vec<Namespace>,
+    pub priority_classes: Vec<PriorityClass>,
+    pub budgets: Vec<PodDisruptionBudget>,
+    /// These four tell what selects the pods of a kind, and matter only where there are default constraints.
+    pub services: Vec<Service>,
+    pub replica_sets: Vec<ReplicaSet>,
+    pub stateful_sets: Vec<StatefulSet>,
+    pub replication_controllers: Vec<ReplicationController>,
+    /// What can be bought; pools point into this list.
+    pub catalogues: Vec<Catalogue>,
+    pub quotas: Vec<Quota>,
+    /// For pods that an earlier answer has placed: the NodeClaim or Node it put them on.
+    pub planned: BTreeMap<Uid, ObjectName>,
+    pub device_parts: Vec<DeviceParts>,
+    /// From [`scheduler_config`].
+    pub default_spread: Vec<Spread>,
+    pub policy: Policy,
+    pub now: Timestamp,
+}
+
+/// A pool, and what it can buy.
+#[derive(Debug, Clone)]
+pub struct PoolSource {
+    pub pool: NodePool,
+    /// Position in `SceneSource::catalogues`; or why there is none, in words: the pool then makes no nodes.
+    pub catalogue: Result<usize, String>,
+}
+
+/// The scene, and what is not in it.
+#[derive(Debug, Clone, Default)]
+pub struct SceneRead {
+    pub scene: Scene,
+    /// Pods without a node that nobody is to place, in the order they were given.
+    pub left_out: Vec<LeftOut>,
+    pub problems: Vec<Problem>,
+}
+
+/// A pod without a node that is not placed, because somebody else sees to it or because it says so itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    pub namespace: String,
+    pub name: String,
+    /// `NotProvisionable`: it waits for somebody else. `OptedOut`: it does not want to run on nodes of a pool.
+    pub code: &'static str,
+    /// In words for a person.
+    pub why: String,
+}
+
+/// An object that could not be read, or not as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub kind: &'static str,
+    /// `namespace/name`, or the name alone.
+    pub name: String,
+    /// A sentence that names the field.
+    pub why: String,
+}
+
+/// The whole conversion. Positions in the scene follow the order of the source.
+pub fn read_scene(source: &SceneSource) -> SceneRead {
+    let mut read = SceneRead::default();
+    let daemons = daemons::daemons(source, &mut read.problems);
+    let nodes = nodes::nodes(source, &mut read.problems);
+    let used = nodes.used_by_pool();
+    read.scene.pools = source.pools.iter().filter_map(|one| pools::pool(one, &used, &mut read.problems)).collect();
+    let lookup = volumes::Lookup::new(source);
+    pods::sort(source, &lookup, &nodes, &daemons, &mut read);
+    read.scene.nodes = nodes.there;
+    read.scene.daemons = daemons.all;
+    read.scene.catalogues = source.catalogues.clone();
+    read.scene.namespaces = namespaces(source);
+    read.scene.default_spread = source.default_spread.clone();
+    read.scene.quotas = source.quotas.clone();
+    read.scene.device_parts = source.device_parts.clone();
+    read.scene.policy = source.policy.clone();
+    read
+}
+
+/// Every namespace has a label with its own name, whether or not its object says so.
+fn namespaces(source: &SceneSource) -> BTreeMap<String, BTreeMap<String, String>> {
+    let labels = |namespace: &Namespace| {
+        let name = namespace.metadata.name.clone().unwrap_or_default();
+        let mut labels = namespace.metadata.labels.clone().unwrap_or_default();
+        labels.insert("kubernetes.io/metadata.name".to_owned(), name.clone());
+        (name, labels)
+    };
+    source.namespaces.iter().map(labels).collect()
+}
+
+/// `namespace/name`, or the name alone.
+fn name_of(metadata: &ObjectMeta) -> String {
+    let name = metadata.name.as_deref().unwrap_or_default();
+    match metadata.namespace.as_deref() {
+        Some(namespace) if !namespace.is_empty() => format!("{namespace}/{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "scene/tests/mod.rs"]
+mod tests;

@@ -1,0 +1,85 @@
+//! What a pod takes of a node: its requests as the scheduler counts them, and ports of the node.
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
+use model::{
+    Resources,
+    place::{HostPort, Protocol},
+};
+
+use super::amounts::{add, raise};
+use crate::fields;
+
+/// The larger of what starting and running take, and the overhead. Amounts of nothing are left out: they ask for nothing.
+pub(super) fn requests(spec: &PodSpec) -> Result<Resources, String> {
+    let mut running = Resources::new();
+    for (index, container) in spec.containers.iter().enumerate() {
+        add(&mut running, &asked(&format!("spec.containers[{index}]"), container.resources.as_ref())?);
+    }
+    // Sidecars start one after the other and stay; another init container runs beside those before it.
+    let (mut sidecars, mut starting) = (Resources::new(), Resources::new());
+    for (index, container) in spec.init_containers.iter().flatten().enumerate() {
+        let own = asked(&format!("spec.initContainers[{index}]"), container.resources.as_ref())?;
+        if is_sidecar(container) {
+            add(&mut running, &own);
+            add(&mut sidecars, &own);
+            raise(&mut starting, &sidecars);
+        } else {
+            let mut together = sidecars.clone();
+            add(&mut together, &own);
+            raise(&mut starting, &together);
+        }
+    }
+    raise(&mut running, &starting);
+    for (name, amount) in asked("spec", spec.resources.as_ref())? {
+        if is_of_pods(&name) {
+            running.insert(name, amount);
+        }
+    }
+    add(&mut running, &fields::resources("spec.overhead", spec.overhead.as_ref().unwrap_or(&Default::default()))?);
+    running.retain(|_, amount| amount.thousandths() != 0);
+    Ok(running)
+}
+
+fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}
+
+/// What may be asked for the pod as a whole, instead of container by container.
+fn is_of_pods(name: &str) -> bool {
+    name == "cpu" || name == "memory" || name.starts_with("hugepages-")
+}
+
+/// A limit without a request is a request, as the API server has it.
+fn asked(path: &str, given: Option<&ResourceRequirements>) -> Result<Resources, String> {
+    let Some(given) = given else { return Ok(Resources::new()) };
+    let none = Default::default();
+    let limits = fields::resources(&format!("{path}.resources.limits"), given.limits.as_ref().unwrap_or(&none))?;
+    let requests = given.requests.as_ref().unwrap_or(&none);
+    let mut asked = fields::resources(&format!("{path}.resources.requests"), requests)?;
+    for (name, amount) in limits {
+        asked.entry(name).or_insert(amount);
+    }
+    Ok(asked)
+}
+
+/// Regular containers only. In the network of the node, every port is one of the node.
+pub(super) fn host_ports(spec: &PodSpec) -> Result<Vec<HostPort>, String> {
+    let on_host = spec.host_network.unwrap_or(false);
+    let mut ports = Vec::new();
+    for (index, container) in spec.containers.iter().enumerate() {
+        for (place, port) in container.ports.iter().flatten().enumerate() {
+            let path = format!("spec.containers[{index}].ports[{place}]");
+            let wanted = port.host_port.filter(|port| *port != 0).or(on_host.then_some(port.container_port));
+            let Some(wanted) = wanted else { continue };
+            let number = u16::try_from(wanted).map_err(|_| format!("{path}: {wanted} is not a port: 1 to 65535"))?;
+            let protocol = match port.protocol.as_deref().unwrap_or("TCP") {
+                "TCP" | "" => Protocol::Tcp,
+                "UDP" => Protocol::Udp,
+                "SCTP" => Protocol::Sctp,
+                other => return Err(format!("{path}.protocol: {other:?} is not a protocol: TCP, UDP or SCTP")),
+            };
+            ports.push(HostPort { ip: port.host_ip.clone().unwrap_or_default(), port: number, protocol });
+        }
+    }
+    Ok(ports)
+}

@@ -1,0 +1,54 @@
+//! Which pods go where, and which nodes are made for them.
+//!
+//! Pods that are alike are one [shape](shapes); labels and amounts are numbers; places that are alike for every rule about labels
+//! and taints stand in one bucket; what a claim may still become is a state that is made once. So placing a pod is a few look-ups:
+//!
+//! | module | is for |
+//! |---|---|
+//! | `words`, `allowed`, `needs`, `amounts`, `mask`, `hash` | labels and amounts as numbers |
+//! | `shapes`, `selecting`, `learn` | pods that are alike, and who selects them |
+//! | `shelf`, `fit`, `states`, `sources`, `limits` | what can be bought, and what a claim may still become |
+//! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
+//! | `ground`, `places`, `order`, `find`, `open`, `solver` | the solve |
+//! | `explain`, `answer` | what is said about it |
+
+mod allowed;
+mod amounts;
+mod answer;
+mod attempts;
+mod counters;
+mod explain;
+mod find;
+mod fit;
+mod ground;
+mod hash;
+mod learn;
+mod limits;
+mod mask;
+mod needs;
+mod open;
+mod order;
+mod places;
+mod rules;
+mod selecting;
+mod shapes;
+mod shelf;
+mod solver;
+mod sources;
+mod states;
+mod taints;
+mod words;
+
+use model::place::{Placing, Scene};
+
+use solver::Solver;
+
+/// Places every pod of the scene that can be placed, and says of each other one why not.
+///
+/// `still_time` is asked now and then; once it answers no, the best answer so far is returned. The same scene gives the same
+/// answer, as long as time suffices.
+pub fn place(scene: &Scene, still_time: &mut dyn FnMut() -> bool) -> Placing {
+    let mut solver = Solver::new(scene);
+    solver.run(still_time);
+    answer::answer(solver)
+}

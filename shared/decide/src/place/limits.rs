@@ -1,0 +1,254 @@
+//! Limits of pools and quotas above them, counted while claims are opened: no answer ever adds up to more than they allow.
+
+use model::place::Scene;
+use model::{CapacityType, Operator, Requirement, Resources, names};
+use std::collections::BTreeMap;
+
+use super::amounts::{Row, amount, quantity, subtract};
+use super::ground::Ground;
+use super::mask::Mask;
+use super::needs::{Need, NeedId, of_requirements};
+use super::states::{StateId, States};
+use super::words::Words;
+
+/// The name under which limits count machines.
+const NODES: &str = "nodes";
+/// One of them, in thousandths.
+const ONE_NODE: i64 = 1000;
+
+pub struct Limits {
+    /// Of pools by position, then quotas.
+    budgets: Vec<Budget>,
+    pools: usize,
+}
+
+struct Budget {
+    name: String,
+    /// The resources it limits.
+    resources: Vec<String>,
+    left: Row,
+    nodes_left: Option<i64>,
+    /// What each type takes of those resources: by pool, then type. For a pool's own limits only its own types are there.
+    capacities: Vec<Vec<Row>>,
+    /// The most that any type takes.
+    largest: Row,
+    /// Which offerings it counts; a pool's limits count all of its own.
+    counts: Option<NeedId>,
+}
+
+impl Limits {
+    pub fn new(scene: &Scene, ground: &mut Ground<'_>) -> Self {
+        let mut budgets = vec![];
+        for (at, pool) in scene.pools.iter().enumerate() {
+            let left = |name: &String| {
+                let used = pool.used.get(name).map_or(0, |used| amount(name, *used));
+                pool.limits.get(name).map_or(0, |limit| amount(name, *limit)) - used
+            };
+            let mut budget = Budget::new(format!("limits of pool {}", pool.name), &pool.limits, left);
+            budget.capacities = (0..scene.pools.len())
+                .map(|other| if other == at { budget.rows(&ground.states, at) } else { vec![] })
+                .collect();
+            budgets.push(budget);
+        }
+        for quota in &scene.quotas {
+            let left = |name: &String| quota.remaining.get(name).map_or(0, |left| amount(name, *left));
+            let mut budget = Budget::new(quota.name.clone(), &quota.remaining, left);
+            budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
+            budget.counts = Some(ground.needs.id(of_requirements(&quota.counts, &ground.words)));
+            budgets.push(budget);
+        }
+        for (id, left, counts) in reservations(scene, &ground.words) {
+            let left = |_: &String| i64::from(left) * ONE_NODE;
+            let only_nodes = Resources::from([(NODES.to_owned(), model::Quantity::default())]);
+            let mut budget = Budget::new(format!("reservation {id}"), &only_nodes, left);
+            budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
+            budget.counts = Some(ground.needs.id(counts));
+            budgets.push(budget);
+        }
+        for budget in &mut budgets {
+            budget.largest = vec![0; budget.resources.len()];
+            for row in budget.capacities.iter().flatten() {
+                budget.largest.iter_mut().zip(row).for_each(|(largest, takes)| *largest = (*largest).max(*takes));
+            }
+        }
+        Limits { budgets, pools: scene.pools.len() }
+    }
+
+    /// Whether anything limits a pool at all.
+    pub fn bind(&self, pool: usize) -> bool {
+        self.of(pool).any(|budget| !budget.resources.is_empty() || budget.nodes_left.is_some())
+    }
+
+    /// Keeps the types that the limits still allow a claim which has taken `charge` of them; a new claim has taken none.
+    pub fn keep(&self, pool: usize, state: StateId, types: &mut Mask, charge: Option<&Row>, ground: &mut Ground<'_>) {
+        let mut from = 0;
+        for budget in self.of(pool) {
+            let own = charge.map(|charge| &charge[from..from + budget.width()]);
+            from += budget.width();
+            if budget.is_ample() {
+                continue;
+            }
+            let Some(counted) = budget.counted(state, ground) else { continue };
+            let has_node = own.and_then(|own| own.last()).is_some_and(|nodes| *nodes > 0);
+            let no_node = !has_node && budget.nodes_left.is_some_and(|left| left < ONE_NODE);
+            let denied = |of: usize| counted.has(of) && (no_node || budget.exceeds(&budget.capacities[pool][of], own));
+            let gone: Vec<usize> = types.iter().filter(|of| denied(*of)).collect();
+            gone.into_iter().for_each(|of| types.remove(of));
+        }
+    }
+
+    /// What a claim takes of all limits if it may become any of these types.
+    pub fn charge(&self, pool: usize, state: StateId, types: &[usize], ground: &mut Ground<'_>) -> Row {
+        let mut charge = vec![];
+        for budget in self.of(pool) {
+            let from = charge.len();
+            charge.resize(from + budget.width(), 0);
+            let Some(counted) = budget.counted(state, ground) else { continue };
+            for of in types.iter().filter(|of| counted.has(**of)) {
+                for (most, takes) in charge[from..].iter_mut().zip(&budget.capacities[pool][*of]) {
+                    *most = (*most).max(*takes);
+                }
+                if let Some(nodes) = charge.last_mut() {
+                    *nodes = ONE_NODE;
+                }
+            }
+        }
+        charge
+    }
+
+    /// Whether so many claims of a pool may list whatever they like.
+    pub fn suffice(&self, pool: usize, claims: usize) -> bool {
+        let claims = claims as i64;
+        let enough = |budget: &Budget| {
+            budget.left.iter().zip(&budget.largest).all(|(left, largest)| *left >= largest.saturating_mul(claims))
+        };
+        self.of(pool).all(enough)
+    }
+
+    /// Whether a claim's charge depends on more than its type.
+    pub fn have_quotas(&self) -> bool {
+        self.budgets.len() > self.pools
+    }
+
+    /// Takes a charge, in exchange for an older one.
+    pub fn take(&mut self, pool: usize, charge: &Row, instead_of: Option<&Row>) {
+        let pools = self.pools;
+        let mut from = 0;
+        for (_, budget) in self.budgets.iter_mut().enumerate().filter(|(at, _)| *at == pool || *at >= pools) {
+            let part = from..from + budget.width();
+            from = part.end;
+            let mut change = charge[part.clone()].to_vec();
+            if let Some(older) = instead_of {
+                subtract(&mut change, &older[part]);
+            }
+            let nodes = change.pop().unwrap_or(0);
+            subtract(&mut budget.left, &change);
+            if let Some(left) = &mut budget.nodes_left {
+                *left -= nodes;
+            }
+        }
+    }
+
+    /// Names of the limits that allow none of these types in a new claim.
+    pub fn blame(&self, pool: usize) -> String {
+        let named: Vec<String> = self
+            .of(pool)
+            .filter(|budget| !budget.resources.is_empty() || budget.nodes_left.is_some())
+            .map(Budget::told)
+            .collect();
+        named.join(", ")
+    }
+
+    fn of(&self, pool: usize) -> impl Iterator<Item = &Budget> {
+        let pools = self.pools;
+        self.budgets.iter().enumerate().filter(move |(at, _)| *at == pool || *at >= pools).map(|(_, budget)| budget)
+    }
+}
+
+impl Budget {
+    fn new(name: String, limits: &Resources, left: impl Fn(&String) -> i64) -> Self {
+        let resources: Vec<String> = limits.keys().filter(|name| *name != NODES).cloned().collect();
+        let nodes_left = limits.contains_key(NODES).then(|| left(&NODES.to_owned()));
+        Budget {
+            name,
+            left: resources.iter().map(left).collect(),
+            resources,
+            nodes_left,
+            capacities: vec![],
+            largest: vec![],
+            counts: None,
+        }
+    }
+
+    fn rows(&self, states: &States<'_>, pool: usize) -> Vec<Row> {
+        let row = |capacity: &Resources| {
+            self.resources.iter().map(|name| capacity.get(name).map_or(0, |has| amount(name, *has))).collect()
+        };
+        states.shelf(pool).types.iter().map(|of| row(&of.capacity)).collect()
+    }
+
+    /// The resources, and the machines.
+    fn width(&self) -> usize {
+        self.resources.len() + 1
+    }
+
+    /// Whether it allows any type to any claim.
+    fn is_ample(&self) -> bool {
+        self.nodes_left.is_none_or(|left| left >= ONE_NODE)
+            && self.left.iter().zip(&self.largest).all(|(left, largest)| left >= largest)
+    }
+
+    /// Whether a type takes more than is left, with what its claim has taken before.
+    fn exceeds(&self, takes: &Row, own: Option<&[i64]>) -> bool {
+        let mut of_each = takes.iter().zip(&self.left).enumerate();
+        of_each.any(|(at, (takes, left))| *takes > left + own.map_or(0, |own| own[at]))
+    }
+
+    /// The types that it counts in a state.
+    fn counted<'g>(&self, state: StateId, ground: &'g mut Ground<'_>) -> Option<&'g Mask> {
+        let state = match self.counts {
+            Some(need) => ground.states.narrow(state, need, &ground.needs, &ground.words)?,
+            None => state,
+        };
+        Some(&ground.states.get(state).types)
+    }
+
+    fn told(&self) -> String {
+        let mut left: Vec<String> = self
+            .resources
+            .iter()
+            .zip(&self.left)
+            .map(|(name, left)| {
+                let left = quantity(name, (*left).max(0));
+                format!("{name} {left}")
+            })
+            .collect();
+        left.extend(self.nodes_left.map(|nodes| format!("nodes {}", (nodes / 1000).max(0))));
+        format!("{} (left: {})", self.name, left.join(", "))
+    }
+}
+
+/// Every reservation: how many machines it has left, and which offerings draw on it.
+fn reservations<'a>(scene: &'a Scene, words: &Words<'_>) -> Vec<(&'a str, u32, Need)> {
+    let mut all: BTreeMap<&str, (u32, Vec<String>, Vec<String>)> = BTreeMap::new();
+    for of in scene.catalogues.iter().flat_map(|catalogue| &catalogue.types) {
+        for offered in &of.offerings {
+            let Some(reservation) = &offered.reservation else { continue };
+            let known = all.entry(&reservation.id).or_insert((reservation.left, vec![], vec![]));
+            known.1.push(of.name.clone());
+            known.2.extend(offered.zone.clone());
+        }
+    }
+    let one_of = |key: &str, values: Vec<String>| Requirement { key: key.to_owned(), operator: Operator::In, values };
+    let need = |types, zones: Vec<String>| {
+        let mut asked = vec![
+            one_of(names::INSTANCE_TYPE, types),
+            one_of(names::CAPACITY_TYPE, vec![CapacityType::Reserved.as_str().to_owned()]),
+        ];
+        if !zones.is_empty() {
+            asked.push(one_of(names::ZONE, zones));
+        }
+        of_requirements(&asked, words)
+    };
+    all.into_iter().map(|(id, (left, types, zones))| (id, left, need(types, zones))).collect()
+}

@@ -1,0 +1,312 @@
+//! Opening claims and letting them grow.
+
+use model::place::MinValues;
+use std::rc::Rc;
+
+use super::amounts::Row;
+use super::counters::PlaceId;
+use super::find::{Asked, Final, Mode};
+use super::mask::Mask;
+use super::places::{Claim, collide};
+use super::rules::HostRule;
+use super::shapes::ShapeId;
+use super::solver::{Choice, Solver};
+use super::states::StateId;
+use super::taints;
+
+/// A claim that could be opened.
+struct Opening {
+    state: StateId,
+    types: Mask,
+    grow: Rc<Mask>,
+    /// What one pod of the shape costs on the best of its types, at full load.
+    unit: f64,
+    relaxed: bool,
+}
+
+/// A claim grows only into types that cost at most so many times what the best costs for each pod.
+const GROWTH_TOLERANCE: f64 = 1.1;
+
+impl Solver<'_> {
+    /// Opens a claim for a pod, in the pool that comes first by weight and then by cost.
+    pub fn open(&mut self, shape: ShapeId, attempt: usize) -> Option<Choice> {
+        let near = |rule: &HostRule| match rule {
+            HostRule::Near { counter, itself } => *itself && self.ground.counters.all[*counter].total == 0,
+            HostRule::AtMost { .. } => true,
+        };
+        if !self.plans[shape].attempts[attempt].hosts.iter().all(near) {
+            return None;
+        }
+        let accelerated = self.shapes[shape].accelerated;
+        let plain = !accelerated && self.ground.sources.iter().any(|source| !source.accelerators.is_empty());
+        // A pod that asks for no GPU opens a node with one only if nothing else is allowed.
+        let opening = if plain { self.best_opening(shape, attempt, true) } else { None };
+        let opening = opening.or_else(|| self.best_opening(shape, attempt, false))?;
+        let columns = self.ground.columns.len();
+        let place = self.places.open(Claim {
+            state: opening.state,
+            types: opening.types.clone(),
+            grow: opening.grow,
+            request: vec![0; columns],
+            pods: vec![],
+            accelerated,
+            charge: None,
+            charged_for: None,
+            relaxed: opening.relaxed,
+        });
+        self.scratch.copy_from(&opening.types);
+        Some(Choice { place, state: Some(opening.state) })
+    }
+
+    fn best_opening(&mut self, shape: ShapeId, attempt: usize, plain: bool) -> Option<Opening> {
+        let mut best: Option<(u8, Opening)> = None;
+        for at in 0..self.ground.by_weight.len() {
+            let source = self.ground.by_weight[at];
+            let weight = self.ground.sources[source].pool.weight;
+            if best.as_ref().is_some_and(|(better, _)| *better > weight) {
+                break;
+            }
+            let Some(opening) = self.opening(shape, attempt, source, plain) else { continue };
+            if best.as_ref().is_none_or(|(_, known)| opening.unit < known.unit) {
+                best = Some((weight, opening));
+            }
+        }
+        best.map(|(_, opening)| opening)
+    }
+
+    /// What a pool could open for a pod.
+    fn opening(&mut self, shape: ShapeId, attempt: usize, source: usize, plain: bool) -> Option<Opening> {
+        let asked = &self.plans[shape].attempts[attempt];
+        let of = &self.ground.sources[source];
+        let base = of.base.filter(|_| of.pool.closed.is_none())?;
+        let tolerations = &self.shapes[shape].example.tolerations;
+        if !taints::tolerated(&of.taints, tolerations, asked.ignores_preferred_taints) {
+            return None;
+        }
+        let ways = self.ground.ways_to_buy.clone();
+        ways.iter().find_map(|way| {
+            let ground = &mut self.ground;
+            let base = ground.states.narrow(base, *way, &ground.needs, &ground.words)?;
+            self.opening_from(shape, attempt, source, plain, base)
+        })
+    }
+
+    fn opening_from(
+        &mut self,
+        shape: ShapeId,
+        attempt: usize,
+        source: usize,
+        plain: bool,
+        base: StateId,
+    ) -> Option<Opening> {
+        let mut finals: Vec<Final> = vec![];
+        for courteous in [true, false] {
+            let plan = &self.plans[shape];
+            let asked = Asked { plan, attempt: &plan.attempts[attempt], courteous };
+            let ground = &mut self.ground;
+            for need in &asked.attempt.needs {
+                if let Some(state) = ground.states.narrow(base, *need, &ground.needs, &ground.words) {
+                    asked.settle(state, &mut ground.states, &ground.counters, &ground.words, &mut finals);
+                }
+            }
+            finals.sort_unstable();
+            let opening = self.first_opening(shape, source, plain, &finals);
+            if opening.is_some() || self.plans[shape].courtesy_domains.is_empty() {
+                return opening;
+            }
+            finals.clear();
+        }
+        None
+    }
+
+    /// Of the least crowded states, the one with the lowest cost.
+    fn first_opening(&mut self, shape: ShapeId, source: usize, plain: bool, finals: &[Final]) -> Option<Opening> {
+        let mut best: Option<(u32, Opening)> = None;
+        for found in finals {
+            if best.as_ref().is_some_and(|(crowd, _)| *crowd < found.crowd) {
+                break;
+            }
+            let Some(opening) = self.opening_in(shape, source, plain, found.state) else { continue };
+            if best.as_ref().is_none_or(|(_, known)| opening.unit < known.unit) {
+                best = Some((found.crowd, opening));
+            }
+        }
+        best.map(|(_, opening)| opening)
+    }
+
+    fn opening_in(&mut self, shape: ShapeId, source: usize, plain: bool, state: StateId) -> Option<Opening> {
+        let mut types = self.ground.states.get(state).types.clone();
+        let mut request = self.shapes[shape].request.clone();
+        if let Some((device, cost)) = self.device_cost(shape, None) {
+            request[device] += cost;
+        }
+        if plain {
+            let dear: Vec<usize> = self.ground.sources[source].accelerators.iter().collect();
+            dear.into_iter().for_each(|of| types.remove(of));
+        }
+        if !self.ground.sources[source].fit.keep(&request, &mut types) {
+            return None;
+        }
+        let relaxed = self.keep_rest(shape, source, state, None, &mut types)?;
+        let (unit, grow) = self.growth(shape, source, state, &request, &types)?;
+        Some(Opening { state, types, grow, unit, relaxed })
+    }
+
+    /// Whether a claim can take one more pod and go into a state. Leaves in `scratch` what it could still become.
+    pub fn grows(
+        &mut self,
+        shape: ShapeId,
+        place: PlaceId,
+        state: StateId,
+        mode: Mode,
+        devices: Option<(usize, i64)>,
+    ) -> bool {
+        let Some(claim) = self.places.claim(place) else { return false };
+        let source = self.ground.states.get(state).pool;
+        let mut types = core::mem::take(&mut self.scratch);
+        types.copy_from(&claim.types);
+        if claim.state != state {
+            types.and(&self.ground.states.get(state).types);
+        }
+        let mut request = core::mem::take(&mut self.row);
+        request.clear();
+        request.extend(claim.request.iter().zip(&self.shapes[shape].request).map(|(own, more)| own + more));
+        if let Some((device, cost)) = devices {
+            request[device] += cost;
+        }
+        let mut fine = self.ground.sources[source].fit.keep(&request, &mut types);
+        if fine && mode != Mode::Desperate {
+            fine = types.meets(&claim.grow)
+                && (self.shapes[shape].accelerated
+                    || !claim.accelerated
+                    || self.leaves_devices(place, source, &request));
+        }
+        self.row = request;
+        let relaxed = if fine { self.keep_rest(shape, source, state, Some(place), &mut types) } else { None };
+        self.scratch = types;
+        if let (Some(true), Some(at)) = (relaxed, place.checked_sub(self.places.nodes)) {
+            self.places.claims[at].relaxed = true;
+        }
+        relaxed.is_some()
+    }
+
+    /// A pod that asks for no GPU may use what a GPU node has too much of: it costs nothing more, and every free GPU keeps its
+    /// part of the machine.
+    fn leaves_devices(&self, place: PlaceId, source: usize, request: &[i64]) -> bool {
+        let Some(claim) = self.places.claim(place) else { return false };
+        let Some((cheapest, _)) = self.ground.states.cheapest(claim.state, &claim.types) else { return false };
+        let row = &self.ground.sources[source].fit.rows[cheapest];
+        let names = self.ground.columns.names();
+        let is_device = |column: usize| super::amounts::is_accelerator(names[column]);
+        let devices = (0..row.len()).filter(|column| is_device(*column) && row[*column] > 0);
+        // In thousandths: how much of the machine its free devices stand for.
+        let free = devices.map(|column| (row[column] - request[column]).max(0) * 1000 / row[column]).max().unwrap_or(0);
+        (0..row.len()).all(|column| is_device(column) || request[column] <= row[column] - row[column] / 1000 * free)
+    }
+
+    /// The rules that few pods and pools have: ports of DaemonSets, volume limits, limits, minValues. Answers nothing if no type is
+    /// left, else whether minValues had to give way.
+    fn keep_rest(
+        &mut self,
+        shape: ShapeId,
+        source: usize,
+        state: StateId,
+        place: Option<PlaceId>,
+        types: &mut Mask,
+    ) -> Option<bool> {
+        let of = &self.ground.sources[source];
+        let wanted = &self.shapes[shape].example.host_ports;
+        if !wanted.is_empty() {
+            let taken = of.ports.iter().filter(|(port, _)| wanted.iter().any(|wanted| collide(wanted, port)));
+            for (_, holders) in taken {
+                holders.iter().for_each(|of| types.remove(of));
+            }
+        }
+        let handles = self.handles_with(shape, place);
+        if !handles.is_empty() {
+            let shelf = self.ground.states.shelf(source);
+            let attaches = |of: usize| {
+                let limits = &shelf.types[of].volume_limits;
+                handles.iter().all(|(driver, count)| limits.get(*driver).is_none_or(|limit| *count <= *limit as usize))
+            };
+            let gone: Vec<usize> = types.iter().filter(|of| !attaches(*of)).collect();
+            gone.into_iter().for_each(|of| types.remove(of));
+        }
+        if self.limits.bind(source) {
+            let charge = place.and_then(|place| self.places.claim(place)).and_then(|claim| claim.charge.as_ref());
+            self.limits.keep(source, state, types, charge, &mut self.ground);
+        }
+        if types.is_empty() {
+            return None;
+        }
+        let enough = self.keeps_min_values(source, state, types);
+        let best_effort = self.ground.scene.policy.min_values == MinValues::BestEffort;
+        (enough || best_effort).then_some(!enough)
+    }
+
+    pub fn keeps_min_values(&self, source: usize, state: StateId, types: &Mask) -> bool {
+        let (shelf, kinds) = (self.ground.states.shelf(source), &self.ground.states.get(state).kinds);
+        let min_values = &self.ground.sources[source].min_values;
+        min_values.iter().all(|(key, least)| shelf.count_values(*key, types, kinds) >= *least)
+    }
+
+    /// The types whose price for each pod like this is near the best, and that best price.
+    fn growth(
+        &mut self,
+        shape: ShapeId,
+        source: usize,
+        state: StateId,
+        request: &[i64],
+        types: &Mask,
+    ) -> Option<(f64, Rc<Mask>)> {
+        if let Some((_, known)) = self.growths.get(&(shape, state)).filter(|(of, _)| of == types) {
+            return Some(known.clone());
+        }
+        let rows = &self.ground.sources[source].fit.rows;
+        let prices = self.ground.states.prices(state);
+        // Not whole pods: that would punish small machines at the end of a batch.
+        let held = |of: usize| {
+            let columns = rows[of].iter().zip(request).filter(|(_, request)| **request > 0);
+            columns.map(|(has, request)| *has as f64 / *request as f64).fold(f64::MAX, f64::min)
+        };
+        let unit = |of: usize| Some(prices.of[of]? as f64 / held(of));
+        let units: Vec<(usize, f64)> = types.iter().filter_map(|of| Some((of, unit(of)?))).collect();
+        let best = units.iter().map(|(_, unit)| *unit).min_by(f64::total_cmp)?;
+        let mut grow = Mask::none(rows.len());
+        units.iter().filter(|(_, unit)| *unit <= best * GROWTH_TOLERANCE).for_each(|(of, _)| grow.insert(*of));
+        let growth = (best, Rc::new(grow));
+        self.growths.insert((shape, state), (types.clone(), growth.clone()));
+        Some(growth)
+    }
+
+    /// Brings a claim up to date after it took a pod: its types are those in `scratch`.
+    pub fn shrink(&mut self, at: usize) {
+        let place = self.places.nodes + at;
+        let claim = &mut self.places.claims[at];
+        claim.types.copy_from(&self.scratch);
+        let source = self.ground.states.get(claim.state).pool;
+        let fit = self.ground.sources[source].fit.clone();
+        let (types, request) = (&self.places.claims[at].types, &self.places.claims[at].request);
+        let row: Row = request.iter().enumerate().map(|(column, taken)| fit.most(column, types) - taken).collect();
+        self.places.room_mut(place).copy_from_slice(&row);
+        if self.limits.bind(source) {
+            self.charge(at, source);
+        }
+    }
+
+    /// Takes from the limits what the claim's cheapest type needs; where minValues keep many types, what the largest needs.
+    fn charge(&mut self, at: usize, source: usize) {
+        let claim = &self.places.claims[at];
+        let one = self.ground.sources[source].min_values.is_empty();
+        if one && !self.limits.have_quotas() && claim.charged_for.is_some_and(|of| claim.types.has(of)) {
+            return;
+        }
+        let cheapest = self.ground.states.cheapest(claim.state, &claim.types).map(|(of, _)| of);
+        let types: Vec<usize> = if one { cheapest.into_iter().collect() } else { claim.types.iter().collect() };
+        let charge = self.limits.charge(source, claim.state, &types, &mut self.ground);
+        self.limits.take(source, &charge, claim.charge.as_ref());
+        let claim = &mut self.places.claims[at];
+        claim.charge = Some(charge);
+        claim.charged_for = cheapest;
+    }
+}

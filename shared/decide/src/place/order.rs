@@ -1,0 +1,79 @@
+//! Who goes first: what is hard to place before what is easy.
+
+use core::cmp::Reverse;
+
+use super::amounts::PODS;
+use super::attempts::Plan;
+use super::rules::HostRule;
+use super::shapes::{Shape, ShapeId};
+use super::solver::Solver;
+
+/// Shapes in the order they are placed.
+///
+/// Where limits may not suffice, the pods' priority comes first. Then what asks for a scarce resource, the largest share of it
+/// first: a small pod finds room between large ones, not the other way round. Then those that need a host for themselves, because
+/// they open nodes on which all others fit; then by size.
+pub fn of_shapes(solver: &Solver<'_>) -> Vec<ShapeId> {
+    let scene = solver.ground.scene;
+    let limited = !scene.quotas.is_empty() || scene.pools.iter().any(|pool| !pool.limits.is_empty());
+    let most = most_of_each(solver);
+    let key = |id: &ShapeId| {
+        let (shape, plan) = (&solver.shapes[*id], &solver.plans[*id]);
+        let priority = if limited { shape.example.priority } else { 0 };
+        let scarce = scarce_share(shape, &most, solver.ground.columns.names());
+        let common = share(shape, &most);
+        let first =
+            shape.pods.first().and_then(|pod| scene.pods.get(*pod)).map(|pod| (pod.created_at, pod.uid.as_str()));
+        (Reverse(priority), Reverse(scarce), Reverse(solitude(plan)), Reverse(common), first)
+    };
+    let mut order: Vec<ShapeId> = (0..solver.shapes.len()).collect();
+    order.sort_by_cached_key(|id| {
+        let (priority, scarce, solitude, common, first) = key(id);
+        (priority, scarce, solitude, common, first.map(|(created, uid)| (created, uid.to_owned())), *id)
+    });
+    order
+}
+
+/// How much a shape's rules about hosts restrict it.
+fn solitude(plan: &Plan) -> u8 {
+    let Some(must) = plan.attempts.last() else { return 0 };
+    let apart = must.hosts.iter().any(|rule| matches!(rule, HostRule::AtMost { most: 0, .. }));
+    let spread = must.hosts.iter().any(|rule| matches!(rule, HostRule::AtMost { .. }));
+    match (apart, spread, must.domains.is_empty()) {
+        (true, _, _) => 3,
+        (_, true, _) => 2,
+        (_, _, false) => 1,
+        _ => 0,
+    }
+}
+
+/// The most that any type or node has of each resource.
+fn most_of_each(solver: &Solver<'_>) -> Vec<i64> {
+    let mut most = vec![0; solver.ground.columns.len()];
+    let types = solver.ground.sources.iter().flat_map(|source| &source.fit.rows);
+    for row in types.chain(solver.ground.nodes.iter().map(|node| &node.room)) {
+        for (most, amount) in most.iter_mut().zip(row) {
+            *most = (*most).max(*amount);
+        }
+    }
+    most
+}
+
+/// Thousandths of the largest machine, by the resource it takes most of.
+fn share(shape: &Shape<'_>, most: &[i64]) -> i64 {
+    let shares = shape.request.iter().zip(most).map(|(request, most)| request.saturating_mul(1000) / (*most).max(1));
+    shares.max().unwrap_or(0)
+}
+
+/// The same over extended resources alone; a part of a device counts as that part.
+fn scarce_share(shape: &Shape<'_>, most: &[i64], names: &[&str]) -> i64 {
+    let extended = |name: &str| name.contains('/');
+    let shares = shape.request.iter().zip(most).zip(names).enumerate();
+    let whole = shares
+        .filter(|(column, (_, name))| *column != PODS && extended(name))
+        .map(|(_, ((request, most), _))| request.saturating_mul(1_000_000) / (*most).max(1));
+    let part = shape
+        .part
+        .map(|part| part.amount.saturating_mul(1000) / part.per_device.max(1) * 1_000_000 / most[part.device].max(1));
+    whole.chain(part).max().unwrap_or(0)
+}

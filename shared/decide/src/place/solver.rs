@@ -1,0 +1,287 @@
+//! The solve itself: shape by shape, pod by pod, onto what is there, onto what was opened, onto something new.
+
+use model::place::Scene;
+use std::rc::Rc;
+
+use super::amounts::{Row, add, one_device, subtract};
+use super::attempts::{self, Plan};
+use super::counters::{Counted, PlaceId, Spot};
+use super::find::{Cursors, Mode};
+use super::ground::{Ground, take_part};
+use super::hash::Map;
+use super::limits::Limits;
+use super::mask::Mask;
+use super::order;
+use super::places::Places;
+use super::shapes::{Shape, ShapeId};
+use super::states::{Domain, StateId};
+use super::taints;
+
+pub struct Solver<'a> {
+    pub ground: Ground<'a>,
+    pub shapes: Vec<Shape<'a>>,
+    pub plans: Vec<Plan>,
+    pub places: Places<'a>,
+    pub limits: Limits,
+    /// Where each pod of the scene went.
+    pub placed: Vec<Option<PlaceId>>,
+    pub out_of_time: bool,
+    pub scratch: Mask,
+    pub row: Row,
+    pub cursors: Cursors,
+    /// What claims opened for a shape may grow into, by the types they begin with.
+    pub growths: Map<(ShapeId, StateId), Growth>,
+}
+
+/// The types that were looked at; the price for each pod on the best of them, and those that come near it.
+type Growth = (Mask, (f64, Rc<Mask>));
+
+/// A place that will do, and what a claim becomes by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    pub place: PlaceId,
+    pub state: Option<StateId>,
+}
+
+/// What a share costs that is larger than a device: more than anything has.
+const NEVER: i64 = i64::MAX / 4;
+
+/// How many pods are placed between two looks at the clock.
+const PODS_A_LOOK: usize = 64;
+
+impl<'a> Solver<'a> {
+    pub fn new(scene: &'a Scene) -> Self {
+        let (mut ground, shapes) = Ground::new(scene);
+        let mut plans: Vec<Plan> =
+            shapes.iter().enumerate().map(|(id, shape)| attempts::plan(id, shape, &mut ground)).collect();
+        for (plan, shape) in plans.iter_mut().zip(&shapes) {
+            attempts::complete(plan, shape, &ground);
+        }
+        ground.count_bound(&shapes);
+        let places = Places::new(&ground);
+        let limits = Limits::new(scene, &mut ground);
+        let placed = vec![None; scene.pods.len()];
+        let (scratch, row, cursors) = (Mask::default(), vec![], Cursors::default());
+        Solver {
+            ground,
+            shapes,
+            plans,
+            places,
+            limits,
+            placed,
+            out_of_time: false,
+            scratch,
+            row,
+            cursors,
+            growths: Map::default(),
+        }
+    }
+
+    /// Places what can be placed. Shapes that fail are tried again as long as others got on: a pod may wait for another.
+    pub fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
+        let mut waiting = order::of_shapes(self);
+        self.keep_planned(&waiting);
+        let mut since_look = 0;
+        loop {
+            let mut progress = false;
+            let mut failed = vec![];
+            for shape in waiting {
+                let (placed, all) = self.place_shape(shape, &mut since_look, still_time);
+                progress |= placed > 0;
+                if !all {
+                    failed.push(shape);
+                }
+            }
+            if failed.is_empty() || !progress || self.out_of_time {
+                return;
+            }
+            waiting = failed;
+        }
+    }
+
+    /// How many pods of a shape found a place just now, and whether none is left.
+    fn place_shape(
+        &mut self,
+        shape: ShapeId,
+        since_look: &mut usize,
+        still_time: &mut dyn FnMut() -> bool,
+    ) -> (usize, bool) {
+        self.cursors.reset();
+        let mut placed = 0;
+        for at in 0..self.shapes[shape].pods.len() {
+            let pod = self.shapes[shape].pods[at];
+            if self.placed[pod].is_some() {
+                continue;
+            }
+            *since_look += 1;
+            if *since_look >= PODS_A_LOOK {
+                *since_look = 0;
+                self.out_of_time = self.out_of_time || !still_time();
+            }
+            if self.out_of_time {
+                return (placed, false);
+            }
+            // Pods of one shape are alike: where one finds nothing, neither do the others.
+            let Some(choice) = self.choose(shape, self.shapes[shape].pods.len() - at) else { return (placed, false) };
+            self.commit(shape, pod, choice);
+            placed += 1;
+        }
+        (placed, true)
+    }
+
+    /// The best place for one more pod of a shape, opening a claim if need be. `left` pods of it still wait.
+    fn choose(&mut self, shape: ShapeId, left: usize) -> Option<Choice> {
+        let attempts = self.plans[shape].attempts.len();
+        for attempt in 0..attempts {
+            if let Some(choice) = self.gather(shape, attempt, left) {
+                return Some(choice);
+            }
+            if let Some(choice) = self.find(shape, attempt, Mode::Courteous) {
+                return Some(choice);
+            }
+            let plan = &self.plans[shape];
+            let could_be_ruder = !plan.courtesy_hosts.is_empty() || !plan.courtesy_domains.is_empty();
+            let has_wishes = could_be_ruder || !plan.attempts[attempt].host_wishes.is_empty();
+            if let Some(choice) = has_wishes.then(|| self.find(shape, attempt, Mode::Plain)).flatten() {
+                return Some(choice);
+            }
+            if let Some(choice) = self.open(shape, attempt) {
+                return Some(choice);
+            }
+        }
+        let musts = self.plans[shape].musts;
+        (attempts - musts..attempts).find_map(|attempt| self.find(shape, attempt, Mode::Desperate))
+    }
+
+    /// Pods that must share one host begin where there is room for all of them.
+    fn gather(&mut self, shape: ShapeId, attempt: usize, left: usize) -> Option<Choice> {
+        if left < 2 || !self.begins_a_group(shape, attempt) {
+            return None;
+        }
+        let one = self.shapes[shape].request.clone();
+        let mut choice = None;
+        // A little fewer each time, until that many find room together.
+        let mut together = left;
+        while choice.is_none() && together > 1 {
+            self.shapes[shape].request = one.iter().map(|amount| amount.saturating_mul(together as i64)).collect();
+            choice = self.find(shape, attempt, Mode::Plain).or_else(|| self.open(shape, attempt));
+            together = (together * 15 / 16).min(together - 1);
+            self.cursors.reset();
+        }
+        self.shapes[shape].request = one;
+        choice
+    }
+
+    /// Puts a pod onto its place and counts it everywhere.
+    pub fn commit(&mut self, shape: ShapeId, pod: usize, choice: Choice) {
+        let Choice { place, state } = choice;
+        self.placed[pod] = Some(place);
+        let of = &self.shapes[shape];
+        let extra = &mut self.places.extras[place];
+        extra.ports.extend(&of.example.host_ports);
+        for handle in of.example.volumes.iter().filter_map(|volume| volume.handle.as_ref()) {
+            if !extra.volumes.contains(&handle) {
+                extra.volumes.push(handle);
+            }
+        }
+        let devices = of.part.map(|part| (part.device, take_part(&mut extra.partials, part)));
+        let room = self.places.room_mut(place);
+        subtract(room, &of.request);
+        if let Some((device, taken)) = devices {
+            room[device] -= taken;
+        }
+        if let (Some(state), Some(at)) = (state, place.checked_sub(self.places.nodes)) {
+            let claim = &mut self.places.claims[at];
+            claim.pods.push(pod);
+            add(&mut claim.request, &of.request);
+            if let Some((device, taken)) = devices {
+                claim.request[device] += taken;
+            }
+            let moved = claim.state != state;
+            claim.state = state;
+            self.shrink(at);
+            if moved || self.places.bucket_of[place] == usize::MAX {
+                self.places.settle(place);
+            }
+        }
+        self.count(shape, place);
+    }
+
+    /// What a pod of a shape takes of a place's row: its share of a device may cost a whole one, or nothing.
+    pub fn device_cost(&self, shape: ShapeId, place: Option<PlaceId>) -> Option<(usize, i64)> {
+        let part = self.shapes[shape].part?;
+        let has_room = |(device, left): &(usize, i64)| *device == part.device && *left >= part.amount;
+        let partials = place.map(|place| &self.places.extras[place].partials);
+        let free = partials.is_some_and(|partials| partials.iter().any(has_room));
+        let cost = if part.amount > part.per_device { NEVER } else { one_device() };
+        Some((part.device, if free { 0 } else { cost }))
+    }
+
+    fn count(&mut self, shape: ShapeId, place: PlaceId) {
+        for at in 0..self.plans[shape].adds.len() {
+            let id = self.plans[shape].adds[at];
+            let (counted, spot) = (self.ground.counters.all[id].counted, self.ground.counters.all[id].spot);
+            if matches!(counted, Counted::Pods(filter) if filter != 0 && !self.lets_through(filter, place)) {
+                continue;
+            }
+            match spot {
+                Spot::Host => self.ground.counters.all[id].add(place),
+                Spot::Slot(slot) => {
+                    if let Domain::Known(value) = self.domain(place, slot) {
+                        self.ground.counters.all[id].add(value);
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn domain(&self, place: PlaceId, slot: usize) -> Domain {
+        match self.places.claim(place) {
+            Some(claim) => self.ground.states.get(claim.state).domains[slot],
+            None => self.ground.nodes[place].domains[slot],
+        }
+    }
+
+    /// Whether a spread looks at this place at all.
+    fn lets_through(&mut self, filter: usize, place: PlaceId) -> bool {
+        let Some(claim) = self.places.claim(place) else { return self.ground.passes(filter, place, &self.shapes) };
+        let state = claim.state;
+        let ground = &mut self.ground;
+        let of = ground.counters.filters[filter].clone();
+        let tolerated = of.tolerated_by.is_none_or(|shape| {
+            let pool = ground.states.get(state).pool;
+            taints::tolerated(&ground.sources[pool].taints, &self.shapes[shape].example.tolerations, true)
+        });
+        let mut kept = of.needs.is_empty();
+        for need in of.needs {
+            kept = kept || ground.states.narrow(state, need, &ground.needs, &ground.words).is_some();
+        }
+        tolerated && kept
+    }
+
+    /// Pods that an earlier answer placed stay where it put them, if that still holds.
+    fn keep_planned(&mut self, order: &[ShapeId]) {
+        let planned: Vec<(ShapeId, usize, PlaceId)> = order
+            .iter()
+            .flat_map(|shape| self.shapes[*shape].pods.iter().map(move |pod| (*shape, *pod)))
+            .filter_map(|(shape, pod)| Some((shape, pod, self.ground.scene.pods[pod].planned?)))
+            .filter(|(_, _, place)| self.places.bucket_of.get(*place).is_some_and(|bucket| *bucket != usize::MAX))
+            .collect();
+        let mut waiting = planned;
+        loop {
+            let before = waiting.len();
+            waiting.retain(|(shape, pod, place)| {
+                let attempts = self.plans[*shape].attempts.len();
+                let musts = attempts - self.plans[*shape].musts..attempts;
+                let holds = musts.into_iter().any(|attempt| self.holds_on_node(*shape, attempt, *place));
+                if holds {
+                    self.commit(*shape, *pod, Choice { place: *place, state: None });
+                }
+                !holds
+            });
+            if waiting.is_empty() || waiting.len() == before {
+                return;
+            }
+        }
+    }
+}

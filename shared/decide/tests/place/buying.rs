@@ -1,0 +1,108 @@
+//! What is bought for a batch, and how an answer is made whole or in part.
+
+use decide::place::place;
+use model::place::{Code, Invalid, Where};
+
+use crate::fixture::*;
+
+#[test]
+fn nothing_to_place_is_nothing_to_buy() {
+    let placing = solve(&scene(vec![]));
+    assert!(placing.claims.is_empty() && placing.pods.is_empty() && !placing.out_of_time);
+}
+
+#[test]
+fn a_batch_shares_the_machine_that_is_cheapest_for_it() {
+    let scene = scene(pods("a", 14, |pod| pod));
+    let placing = solve_all(&scene);
+    let price: u64 = placing
+        .claims
+        .iter()
+        .map(|claim| {
+            let of = claim.offerings[0];
+            scene.catalogues[0].types[of.instance_type as usize].offerings[of.offering as usize].price.unwrap()
+        })
+        .sum();
+    assert!(price <= 400_000, "one large spot machine costs 400000, this costs {price}");
+}
+
+#[test]
+fn only_what_can_be_had_is_listed() {
+    let mut scene = scene(vec![pod("a")]);
+    for of in &mut scene.catalogues[0].types {
+        of.offerings
+            .iter_mut()
+            .filter(|offered| offered.zone.as_deref() != Some("zone-b"))
+            .for_each(|offered| offered.available = false);
+    }
+    let placing = solve_all(&scene);
+    let zones: Vec<_> = placing.claims[0]
+        .offerings
+        .iter()
+        .map(|of| {
+            scene.catalogues[0].types[of.instance_type as usize].offerings[of.offering as usize].zone.clone().unwrap()
+        })
+        .collect();
+    assert!(zones.iter().all(|zone| zone == "zone-b"));
+    scene.catalogues[0].types.iter_mut().flat_map(|of| &mut of.offerings).for_each(|offered| offered.available = false);
+    assert_eq!(placed(&solve(&scene)), 0);
+}
+
+#[test]
+fn a_pod_that_is_too_large_says_what_it_lacks() {
+    let mut huge = pod("a");
+    huge.requests = resources(&[("cpu", "65")]);
+    let mut odd = pod("b");
+    odd.requests = resources(&[("example.com/fpga", "1")]);
+    let placing = solve(&scene(vec![huge, odd]));
+    assert_eq!(why(&placing, 0).code, Code::Resources);
+    assert_eq!(
+        why(&placing, 0).reason,
+        "pool default: the pod asks for cpu 65, the largest type that suits it has 64 free"
+    );
+    assert!(why(&placing, 1).reason.contains("example.com/fpga"));
+}
+
+#[test]
+fn a_malformed_pod_gets_its_reason_and_stops_nobody() {
+    let mut broken = pod("a");
+    broken.invalid =
+        Some(Invalid { code: "VolumeClaimMissing".into(), why: "volume claim data does not exist".into() });
+    let scene = scene(vec![broken, pod("b")]);
+    let placing = solve(&scene);
+    assert_eq!(why(&placing, 0).code.as_str(), "VolumeClaimMissing");
+    assert_eq!(why(&placing, 0).reason, "volume claim data does not exist");
+    assert_eq!(on(&scene, &placing, 1), "claim/claim-0");
+}
+
+#[test]
+fn a_reason_is_never_longer_than_an_event_holds() {
+    let mut scene = scene(vec![pod("a")]);
+    scene.pools = (0..200)
+        .map(|at| {
+            let mut closed = pool(&format!("pool-{at}"));
+            closed.closed = Some("of a long story that nobody wants to hear".into());
+            closed
+        })
+        .collect();
+    let placing = solve(&scene);
+    assert_eq!(why(&placing, 0).reason.chars().count(), 1024);
+}
+
+#[test]
+fn when_time_is_up_what_was_found_is_kept() {
+    let scene = scene(pods("a", 1000, |pod| pod));
+    let mut looks = 5;
+    let placing = place(&scene, &mut || {
+        looks -= 1;
+        looks > 0
+    });
+    assert!(placing.out_of_time);
+    let found = placed(&placing);
+    assert!(found > 0 && found < 1000, "{found}");
+    let left = placing.pods.iter().find_map(|on| match on {
+        Where::Nowhere(why) => Some(why.code.clone()),
+        Where::Node(_) | Where::Claim(_) => None,
+    });
+    assert_eq!(left, Some(Code::OutOfTime));
+}

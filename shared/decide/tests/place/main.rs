@@ -1,0 +1,16 @@
+//! Placing pods as a specification: what each rule asks, what is bought, what is said where nothing can be.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod fixture;
+mod holds;
+
+mod affinity;
+mod buying;
+mod gpus;
+mod labels;
+mod limits;
+mod nodes;
+mod preferences;
+mod properties;
+mod spread;

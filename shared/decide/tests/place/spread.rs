@@ -1,0 +1,154 @@
+//! Topology spread.
+
+use model::names;
+use model::place::{NodePolicy, PodToPlace, WhenUnsatisfiable};
+
+use crate::fixture::*;
+
+fn web(key: &'static str, skew: u32) -> impl Fn(PodToPlace) -> PodToPlace {
+    move |mut pod| {
+        pod.labels = labels(&[("app", "web")]);
+        pod.spread = vec![spread(key, skew, "web")];
+        pod
+    }
+}
+
+/// Pods by zone, most first.
+fn by_zone(scene: &model::place::Scene, placing: &model::place::Placing) -> Vec<usize> {
+    let mut counts = vec![0; ZONES.len()];
+    for (at, claim) in placing.claims.iter().enumerate() {
+        let zone = values(scene, placing, at, names::ZONE);
+        let zone = ZONES.iter().position(|known| zone == [*known]).unwrap();
+        counts[zone] += claim.pods.len();
+    }
+    counts.sort_by_key(|count| std::cmp::Reverse(*count));
+    counts
+}
+
+#[test]
+fn zones_are_filled_evenly() {
+    let scene = scene(pods("web", 7, web(names::ZONE, 1)));
+    let placing = solve_all(&scene);
+    assert_eq!(by_zone(&scene, &placing), [3, 2, 2]);
+}
+
+#[test]
+fn hosts_are_filled_to_the_skew() {
+    let of_two = scene(pods("web", 6, web(names::HOSTNAME, 2)));
+    assert_eq!(solve_all(&of_two).claims.len(), 3);
+    let of_one = scene(pods("web", 6, web(names::HOSTNAME, 1)));
+    assert_eq!(solve_all(&of_one).claims.len(), 6);
+}
+
+#[test]
+fn pods_that_are_there_count_unless_they_are_leaving() {
+    let mut scene = scene(pods("web", 2, web(names::ZONE, 1)));
+    scene.nodes = vec![node("there")];
+    scene.bound = vec![bound("old-0", 0, &[("app", "web")]), bound("old-1", 0, &[("app", "api")])];
+    let placing = solve_all(&scene);
+    assert_eq!(by_zone(&scene, &placing), [1, 1, 0], "the other two zones");
+    scene.bound[0].terminating = true;
+    assert_eq!(on(&scene, &solve_all(&scene), 0), "node/there");
+}
+
+#[test]
+fn only_zones_that_the_pod_can_use_matter() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::ZONE, 1)(pod);
+        pod.node_affinity = vec![term(&["topology.kubernetes.io/zone In zone-a,zone-b"])];
+        pod
+    };
+    let mut scene = scene(pods("web", 6, make));
+    assert_eq!(by_zone(&scene, &solve_all(&scene)), [3, 3, 0]);
+    for pod in &mut scene.pods {
+        pod.spread[0].node_affinity_policy = NodePolicy::Ignore;
+    }
+    assert_eq!(placed(&solve(&scene)), 2, "the third zone stays empty and holds the others back");
+}
+
+#[test]
+fn a_zone_that_is_sold_out_still_holds_the_others_back() {
+    let mut scene = scene(pods("web", 6, web(names::ZONE, 1)));
+    for of in &mut scene.catalogues[0].types {
+        of.offerings
+            .iter_mut()
+            .filter(|offered| offered.zone.as_deref() == Some("zone-c"))
+            .for_each(|offered| offered.available = false);
+    }
+    assert_eq!(placed(&solve(&scene)), 2);
+}
+
+#[test]
+fn with_too_few_domains_the_least_count_is_zero() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::ZONE, 1)(pod);
+        pod.spread[0].min_domains = Some(4);
+        pod
+    };
+    let scene = scene(pods("web", 6, make));
+    assert_eq!(placed(&solve(&scene)), 3);
+}
+
+#[test]
+fn a_pod_that_does_not_count_itself_is_bound_by_those_that_do() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::ZONE, 1)(pod);
+        pod.labels = labels(&[("app", "api")]);
+        pod
+    };
+    let mut scene = scene(pods("api", 5, make));
+    assert_eq!(solve_all(&scene).claims.len(), 1, "nobody is counted, so they may all be together");
+    scene.nodes = vec![node("there")];
+    scene.bound = vec![bound("old-0", 0, &[("app", "web")]), bound("old-1", 0, &[("app", "web")])];
+    let placing = solve_all(&scene);
+    assert!(!placing.claims.is_empty(), "two are in its zone already");
+}
+
+#[test]
+fn without_a_selector_nothing_is_spread() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::HOSTNAME, 1)(pod);
+        pod.spread[0].selector = None;
+        pod
+    };
+    let scene = scene(pods("web", 5, make));
+    assert_eq!(solve_all(&scene).claims.len(), 1);
+}
+
+#[test]
+fn spread_over_capacity_types_settles_them() {
+    let scene = scene(pods("web", 4, web(names::CAPACITY_TYPE, 1)));
+    let placing = solve_all(&scene);
+    let kinds: Vec<_> =
+        (0..placing.claims.len()).map(|claim| values(&scene, &placing, claim, names::CAPACITY_TYPE)).collect();
+    assert!(kinds.iter().all(|kind| kind.len() == 1), "{kinds:?}");
+}
+
+#[test]
+fn the_schedulers_defaults_hold_for_pods_without_constraints_of_their_own() {
+    let make = |mut pod: PodToPlace| {
+        pod.labels = labels(&[("app", "web")]);
+        pod.default_selector = Some(selector(&[("app", "web")]));
+        pod
+    };
+    let mut scene = scene(pods("web", 6, make));
+    scene.default_spread = vec![spread(names::ZONE, 1, "not looked at")];
+    assert_eq!(by_zone(&scene, &solve_all(&scene)), [2, 2, 2]);
+    for pod in &mut scene.pods {
+        pod.default_selector = None;
+    }
+    assert_eq!(solve_all(&scene).claims.len(), 1);
+}
+
+#[test]
+fn a_constraint_that_may_be_broken_steers_and_never_stops() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::ZONE, 1)(pod);
+        pod.spread[0].when_unsatisfiable = WhenUnsatisfiable::ScheduleAnyway;
+        pod
+    };
+    let mut scene = scene(pods("web", 6, make));
+    assert_eq!(by_zone(&scene, &solve_all(&scene)), [2, 2, 2]);
+    scene.pools[0].requirements = vec![asks("topology.kubernetes.io/zone In zone-a").into()];
+    assert_eq!(placed(&solve(&scene)), 6);
+}

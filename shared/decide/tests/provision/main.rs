@@ -1,0 +1,8 @@
+//! Which claims are made for pods that wait, and what each pod is told.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fixture;
+mod golden;
+mod nominations;
+mod words;

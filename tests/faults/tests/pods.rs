@@ -1,0 +1,163 @@
+//! Pods that find no node: a node comes, they run on it, and nobody makes a second one; or they are told why none comes.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use faults::{KINDS, Kind, Theatre, gpu_pod};
+use jiff::SignedDuration;
+use model::names;
+use serde_json::{Value, json};
+use std::time::Duration;
+use world::power::{BackEnd, MachineOptions};
+
+async fn playing() -> Theatre {
+    let mut theatre = Theatre::open().await;
+    theatre.play(theatre.messenger());
+    theatre
+}
+
+/// A rack with machines of 1, 4 and 8 GPUs.
+async fn playing_with_a_rack() -> Theatre {
+    let machines = [("a", 1), ("b", 4), ("c", 8)];
+    let machines = machines.map(|(name, gpus)| MachineOptions::new(name, BackEnd::Webhook, gpus));
+    let mut theatre = Theatre::with(|options| options.power.machines = machines.into()).await;
+    theatre.play(theatre.messenger());
+    theatre
+}
+
+fn switched_on(theatre: &Theatre) -> Vec<(String, u32)> {
+    let machines = theatre.world.power.snapshot();
+    machines.into_iter().filter(|machine| machine.boots > 0).map(|machine| (machine.name, machine.boots)).collect()
+}
+
+async fn only_claim(theatre: &Theatre) -> Value {
+    theatre.until("a claim is made", |theatre| !theatre.all_claims().is_empty()).await;
+    let mut claims = theatre.all_claims();
+    assert_eq!(claims.len(), 1, "{claims:#?}");
+    claims.remove(0)
+}
+
+async fn stays_quiet(theatre: &Theatre) {
+    theatre.pass(Duration::from_secs(600)).await;
+    let quiet_from = theatre.world.clock.now();
+    // Not for an hour: then Events are gone, and what still holds is said again.
+    theatre.pass(Duration::from_secs(2400)).await;
+    theatre.world.check(SignedDuration::ZERO).unwrap();
+    theatre.world.check_quiet_since(quiet_from).unwrap();
+}
+
+async fn gets_its_node(kind: Kind) {
+    let theatre = playing().await;
+    theatre.create_pool(kind.pool("gpu")).await;
+    theatre.create_pod(gpu_pod("train", 1)).await;
+    theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+    let claim = only_claim(&theatre).await;
+    let metadata = &claim["metadata"];
+    assert!(metadata["name"].as_str().unwrap().starts_with("gpu-"), "{claim:#}");
+    let owner = &metadata["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["name"], &owner["blockOwnerDeletion"]),
+        (&json!("NodePool"), &json!("gpu"), &json!(true))
+    );
+    assert_eq!((&metadata["labels"]["team"], &metadata["labels"][names::NODE_POOL]), (&json!("a"), &json!("gpu")));
+    assert_eq!(claim["spec"]["expireAfter"], "Never");
+    assert_eq!(metadata["annotations"][names::PODS], theatre.pod("train").unwrap()["metadata"]["uid"]);
+    let said = theatre.said_of("train");
+    let [(reason, text)] = said.as_slice() else { panic!("{}: {said:?}", kind.name()) };
+    assert!(reason == "Nominated" && text.starts_with("a node is coming: NodeClaim gpu-"), "{text}");
+    assert!(text.contains(" an hour, usable in about ") || text.contains("at no cost, usable in about "), "{text}");
+    stays_quiet(&theatre).await;
+    only_claim(&theatre).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_gets_its_node_from_each_provider() {
+    for kind in KINDS {
+        gets_its_node(kind).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_cannot_be_served_is_told_why_and_others_are_served() {
+    let theatre = playing().await;
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    theatre.create_pod(gpu_pod("too-large", 64)).await;
+    theatre.create_pod(gpu_pod("train", 1)).await;
+    theatre.until("the other runs", |theatre| theatre.runs("train")).await;
+    let said = theatre.said_of("too-large");
+    let [(reason, text)] = said.as_slice() else { panic!("{said:?}") };
+    assert_eq!(reason, "TooLarge", "{text}");
+    assert!(text.starts_with("no node can be made for it: ") && text.len() <= 1024, "{text}");
+    // It is looked at again and again, and nothing is written about it.
+    stays_quiet(&theatre).await;
+    assert_eq!(theatre.said_of("too-large").len(), 1);
+    only_claim(&theatre).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn pools_that_make_no_nodes_say_why_and_stop_no_other() {
+    let theatre = playing().await;
+    let mut others = Kind::Aks.pool("others");
+    others["spec"]["template"]["spec"]["nodeClassRef"] =
+        json!({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"});
+    let mut fixed = Kind::Scaleway.pool("fixed");
+    fixed["spec"]["replicas"] = json!(3);
+    let mut nowhere = Kind::Aks.pool("nowhere");
+    nowhere["spec"]["template"]["spec"]["nodeClassRef"]["name"] = json!("missing");
+    for pool in [others, fixed, nowhere] {
+        theatre.create_pool(pool).await;
+    }
+    theatre.create_pod(gpu_pod("train", 1)).await;
+    theatre.until("the pod is told", |theatre| !theatre.said_of("train").is_empty()).await;
+    let (_, text) = theatre.said_of("train").remove(0);
+    for why in [
+        "EC2NodeClass.karpenter.k8s.aws is not a node class of ours",
+        "spec.replicas",
+        "AKSNodeClass missing is not there",
+    ] {
+        assert!(text.contains(why), "{why}: {text}");
+    }
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_there_is_no_pool_pods_with_gpus_wake_the_smallest_machine_that_holds_them() {
+    for (gpus, machine) in [(1, "a"), (3, "b"), (8, "c")] {
+        let theatre = playing_with_a_rack().await;
+        theatre.create_pod(gpu_pod("train", gpus)).await;
+        theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+        stays_quiet(&theatre).await;
+        assert_eq!(switched_on(&theatre), [(machine.to_owned(), 1)], "{gpus} GPUs");
+        let claim = only_claim(&theatre).await;
+        assert!(
+            claim["metadata"]["ownerReferences"].is_null()
+                && claim["metadata"]["name"].as_str().unwrap().starts_with("power-")
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rack_wakes_nothing_for_pods_without_gpus_or_too_large_for_it() {
+    let theatre = playing_with_a_rack().await;
+    let mut plain = gpu_pod("plain", 1);
+    plain["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1"}});
+    theatre.create_pod(plain).await;
+    theatre.create_pod(gpu_pod("huge", 16)).await;
+    theatre.until("the pod is told", |theatre| !theatre.said_of("huge").is_empty()).await;
+    stays_quiet(&theatre).await;
+    assert_eq!(switched_on(&theatre), []);
+    assert_eq!(theatre.said_of("plain"), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_is_not_woken_twice_for_pods_that_come_one_after_the_other() {
+    let theatre = playing_with_a_rack().await;
+    theatre.create_pod(gpu_pod("first", 4)).await;
+    only_claim(&theatre).await;
+    theatre.create_pod(gpu_pod("second", 4)).await;
+    for pod in ["first", "second"] {
+        theatre.until("the pod runs", |theatre| theatre.runs(pod)).await;
+    }
+    stays_quiet(&theatre).await;
+    assert_eq!(switched_on(&theatre), [("b".to_owned(), 1), ("c".to_owned(), 1)]);
+}
