@@ -84,6 +84,7 @@ impl Manifest {
         if !value.is_object() {
             return Err(format!("{at}: this is no Kubernetes object"));
         }
+        drop_nulls(&mut value);
         let (kind, version) = (text(&value["kind"]), text(&value["apiVersion"]));
         if kind.is_empty() || version.is_empty() {
             return Err(format!("{at}: kind or apiVersion is missing"));
@@ -201,6 +202,18 @@ impl Manifest {
             catalogues: market.catalogues.clone(),
             ..SceneSource::default()
         })
+    }
+}
+
+/// A field that is null is a field that is not there: so Kubernetes reads it.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
 }
 

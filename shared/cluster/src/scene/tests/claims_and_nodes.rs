@@ -73,10 +73,8 @@ fn where_a_provider_id_is_missing_the_name_tells() {
 
 #[test]
 fn a_claim_without_a_node_is_what_its_status_says() {
-    let own = with(
-        labels(json!({ "node.kubernetes.io/instance-type": "m" })),
-        launched(json!({ "status": { "allocatable": null } })),
-    );
+    let status = json!({ "status": { "providerID": "x://1", "capacity": { "cpu": "4", "nvidia.com/gpu": "1", "pods": "110" } } });
+    let own = with(labels(json!({ "node.kubernetes.io/instance-type": "m" })), status);
     let taints = json!({ "spec": { "taints": [{ "key": "a", "effect": "NoSchedule" }] } });
     let nodes = there(SceneSource { claims: vec![claim("c", with(own, taints))], ..SceneSource::default() });
     assert_eq!((nodes[0].name.as_str(), nodes[0].stage, nodes[0].taints.len()), ("c", NodeStage::InFlight, 1));
