@@ -10,6 +10,7 @@
 //! | `shelf`, `fit`, `states`, `sources`, `limits` | what can be bought, and what a claim may still become |
 //! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
 //! | `ground`, `places`, `order`, `find`, `open`, `solver` | the solve |
+//! | `improve` | packing anew where only amounts bind |
 //! | `explain`, `answer` | what is said about it |
 
 mod allowed;
@@ -22,6 +23,7 @@ mod find;
 mod fit;
 mod ground;
 mod hash;
+mod improve;
 mod learn;
 mod limits;
 mod mask;
@@ -50,5 +52,6 @@ use solver::Solver;
 pub fn place(scene: &Scene, still_time: &mut dyn FnMut() -> bool) -> Placing {
     let mut solver = Solver::new(scene);
     solver.run(still_time);
+    solver.improve(still_time);
     answer::answer(solver)
 }

@@ -38,20 +38,25 @@ pub fn preferences(count: usize) -> Result<Scene> {
 
 fn with_types(pods: Vec<PodToPlace>) -> Result<Scene> {
     let limits = amounts(&[("cpu", 10_000_000_000), ("memory", 10_000_000 * 1024 * MEBI * 1000)]);
-    let pool = Pool {
-        name: ObjectName::new("default")?,
+    let pool = Pool { limits, ..pool("default")? };
+    let types = (1..=TYPES).map(instance_type).collect();
+    Ok(Scene { pods, pools: vec![pool], catalogues: vec![Catalogue { types }], ..Scene::default() })
+}
+
+/// A pool without any rule, over the first catalogue.
+pub fn pool(name: &str) -> Result<Pool> {
+    Ok(Pool {
+        name: ObjectName::new(name)?,
         weight: 0,
         labels: BTreeMap::new(),
         requirements: vec![],
         taints: vec![],
         startup_taints: vec![],
-        limits,
+        limits: Resources::new(),
         used: Resources::new(),
         catalogue: 0,
         closed: None,
-    };
-    let types = (1..=TYPES).map(instance_type).collect();
-    Ok(Scene { pods, pools: vec![pool], catalogues: vec![Catalogue { types }], ..Scene::default() })
+    })
 }
 
 /// A type with so many CPUs and twice as many GiB.
