@@ -106,7 +106,7 @@ impl Forwarder {
         counts::describe();
         let mut helpers = JoinSet::new();
         let (hearing, mut news) = mpsc::channel(MOST_NEWS);
-        helpers.spawn(watch_all(client.clone(), settings.lists, hearing));
+        let watching = helpers.spawn(watch_all(client.clone(), settings.lists, hearing));
         let namespace = settings.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
         let (stopping, stopped) = told::channel(false);
         let (alone, mut leads) = always();
@@ -166,7 +166,8 @@ impl Forwarder {
         }
         // Only now: whoever takes over must not send beside us.
         stopping.send_replace(true);
-        drop((news, alone));
+        watching.abort();
+        drop(alone);
         drop(
             tokio::time::timeout(Duration::from_secs(5), async { while helpers.join_next().await.is_some() {} }).await,
         );

@@ -93,9 +93,14 @@ fn a_success_between_failures_begins_the_count_again() {
 }
 
 #[test]
-fn without_room_a_resync_is_asked_for_when_there_is_room_again() {
-    let (mut queue, now) = (Queue::new(Limits { lanes: 0, tries: 1 }), Instant::now());
-    assert!(!queue.offer(tick(1), Because::ItChanged, now));
-    assert!(queue.take_overflow());
-    assert!(!queue.take_overflow(), "once");
+fn what_found_no_room_is_named_again_when_there_is_room() {
+    let (mut queue, now) = (Queue::new(Limits { lanes: 1, tries: 1 }), Instant::now());
+    assert!(queue.offer(tick(1), Because::ItChanged, now));
+    let claim = crate::wakes::some_claim();
+    assert!(!queue.offer(claim.clone(), Because::ItChanged, now));
+    assert_eq!(queue.next_overflow(), None, "there is no room yet");
+    assert_eq!(taken(&mut queue, now), Some(1));
+    queue.finish(tick(0).lane(), Verdict::Acknowledged, now, &no_luck);
+    assert_eq!(queue.next_overflow(), Some(claim.lane()));
+    assert_eq!(queue.next_overflow(), None, "once");
 }

@@ -140,6 +140,8 @@ impl Scene {
     pub async fn open() -> Self {
         let scene = Scene::without_definitions();
         scene.define().await;
+        // The cluster's own first nodes join.
+        scene.pass(Duration::from_secs(120)).await;
         scene
     }
 

@@ -1,9 +1,18 @@
 //! Which changes reach which function, and which reach nobody.
 
+use forwarder::{filter::Wake, keep::Seen, rows::Claim};
 use serde_json::json;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::scene::{Scene, claim, gpu_pod};
+
+/// As a watch would bring it.
+pub fn some_claim() -> Wake {
+    let mut object = claim("gpu-1");
+    object["metadata"]["uid"] = json!("6f1c0d3e-5b7a-4c1d-9e2f-0a1b2c3d4e5f");
+    let seen: Seen<Claim> = serde_json::from_value(object).expect("a claim");
+    Wake::Claim { row: Arc::new(seen.row), gone: false }
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_finds_no_node_is_told_at_once_with_a_picture_of_the_cluster() {
@@ -17,8 +26,9 @@ async fn a_pod_that_finds_no_node_is_told_at_once_with_a_picture_of_the_cluster(
     assert_eq!((delivery.subject(), &delivery.event["source"]), ("default/train", &json!("default")));
     let data = &delivery.event["data"];
     assert_eq!(data["pod"]["requests"]["nvidia.com/gpu"], "1");
-    assert_eq!(data["snapshot"]["nodes"][0]["name"], "small");
-    assert_eq!(data["snapshot"]["nodes"][0]["free"]["cpu"], "8");
+    let nodes = data["snapshot"]["nodes"].as_array().unwrap();
+    let small = nodes.iter().find(|node| node["name"] == "small").unwrap();
+    assert_eq!(small["free"]["cpu"], "8");
     let pod = scene.api("Pod").get("train").await.unwrap();
     let marked = pod.data["status"]["conditions"][0]["lastTransitionTime"].as_str().unwrap().parse().unwrap();
     let late = delivery.at.duration_since(marked);
@@ -135,6 +145,7 @@ async fn custom_resources_that_are_not_installed_are_waited_for() {
 async fn a_daemon_and_a_pod_that_has_a_place_are_told_to_nobody() {
     let scene = Scene::open().await;
     scene.join("node-1", &[]);
+    scene.pass(Duration::from_secs(60)).await;
     let _running = scene.forward("one", |_| {});
     let mut daemon = gpu_pod("daemon");
     daemon["metadata"]["ownerReferences"] =
