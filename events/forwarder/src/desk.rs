@@ -142,7 +142,12 @@ impl Desk {
                 self.offer(Wake::Tick(due), Because::ItChanged, now);
             }
         }
-        if self.resync_at <= now || self.queue.take_overflow() {
+        while let Some(lane) = self.queue.next_overflow() {
+            if let Some(wake) = filter::of_lane(&self.cache, &lane) {
+                self.offer(wake, Because::ItChanged, now);
+            }
+        }
+        if self.resync_at <= now {
             self.resync(now);
         }
     }

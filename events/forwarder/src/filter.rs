@@ -7,7 +7,7 @@
 //! | a claim is made, or its spec, labels, annotations or a condition's status change | on-nodeclaim; on-delete if it is to go |
 //! | a claim is gone | the same, once more: what it left behind is to go too |
 //! | a node of a claim comes, goes or changes (heartbeats are no change) | the same |
-//! | a node that names no claim changes | the same, for every claim that still waits for its node |
+//! | a node that names no claim comes, or becomes ready or not | the same, for every claim that still waits for its node |
 //! | a node that we hold is to go | on-delete |
 //! | a pod leaves a node that is to go | on-delete of that node's claim |
 //! | a Workspace, or a claim of it, changes | on-workspace; on-delete if it is to go |
@@ -126,14 +126,15 @@ pub fn of_node(known: &Cache, difference: &Difference<Node>) -> Vec<Wake> {
     if begins_to_go && (node.held || claim.is_some()) {
         wakes.push(Wake::Node { row: node.clone(), gone: false });
     }
-    match claim {
-        Some(claim) => wakes.push(Wake::Claim { row: claim.clone(), gone: false }),
-        None if node.claim.is_some() || node.labels.contains_key(names::CLAIM_UID) => {}
-        None => {
-            let waits = |claim: &&Arc<Claim>| !claim.deleting && !claim.is("Registered");
-            let claims = known.claims.iter().filter(waits);
-            wakes.extend(claims.map(|claim| Wake::Claim { row: claim.clone(), gone: false }));
-        }
+    // One that says nothing may be the node of any claim that has none yet.
+    let says_nothing = node.claim.is_none() && !node.labels.contains_key(names::CLAIM_UID);
+    let is_news = before.as_ref().is_none_or(|before| before.ready != node.ready);
+    if let Some(claim) = claim {
+        wakes.push(Wake::Claim { row: claim.clone(), gone: false });
+    } else if says_nothing && is_news && after.is_some() {
+        let waits = |claim: &&Arc<Claim>| !claim.deleting && !claim.is("Registered");
+        let claims = known.claims.iter().filter(waits);
+        wakes.extend(claims.map(|claim| Wake::Claim { row: claim.clone(), gone: false }));
     }
     wakes
 }
@@ -188,6 +189,19 @@ pub fn all_of(known: &Cache, kind: Kind) -> Vec<Wake> {
         Kind::Workspace => {
             known.workspaces.iter().map(|row| Wake::Workspace { row: row.clone(), gone: false }).collect()
         }
+    }
+}
+
+/// What there is to tell of a lane now; nothing if its object is gone.
+pub fn of_lane(known: &Cache, lane: &Lane) -> Option<Wake> {
+    match lane {
+        Lane::Place => placing(known),
+        Lane::Claim(uid) => known.claims.with_uid(known, uid).map(|row| Wake::Claim { row: row.clone(), gone: false }),
+        Lane::Node(uid) => known.nodes.with_uid(known, uid).map(|row| Wake::Node { row: row.clone(), gone: false }),
+        Lane::Workspace(uid) => {
+            known.workspaces.with_uid(known, uid).map(|row| Wake::Workspace { row: row.clone(), gone: false })
+        }
+        Lane::Tick => None,
     }
 }
 

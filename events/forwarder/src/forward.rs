@@ -2,7 +2,7 @@
 
 use core::{future::Future, panic::AssertUnwindSafe, time::Duration};
 use futures_util::FutureExt as _;
-use host::parts::Clock;
+use host::{parts::Clock, telemetry};
 use jiff::Timestamp;
 use kube::Client;
 use model::{Answer, Outcome};
@@ -39,6 +39,9 @@ const DRAIN: Duration = Duration::from_secs(25);
 
 /// At least this often the loop turns, which is how `/livez` sees that it does.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10);
+
+/// How often figures that are not counted as they happen are brought up to date.
+const SHOW: Duration = Duration::from_secs(1);
 
 /// When to ask again about something under way whose answers do not come back.
 const UNANSWERED: Duration = Duration::from_secs(30);
@@ -103,7 +106,7 @@ impl Forwarder {
         counts::describe();
         let mut helpers = JoinSet::new();
         let (hearing, mut news) = mpsc::channel(MOST_NEWS);
-        helpers.spawn(watch_all(client.clone(), settings.lists, hearing));
+        let watching = helpers.spawn(watch_all(client.clone(), settings.lists, hearing));
         let namespace = settings.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
         let (stopping, stopped) = told::channel(false);
         let (alone, mut leads) = always();
@@ -116,6 +119,7 @@ impl Forwarder {
         let mut desk = Desk::new(settings, sinks.functions(), luck, Instant::now(), clock());
         let (mut deliveries, mut batch) = (JoinSet::new(), Vec::with_capacity(MOST_NEWS));
         let sending = Sending { head, sinks, clock: clock.clone() };
+        let mut show_at = Instant::now();
         tokio::pin!(stop);
         loop {
             let (now, wall) = (Instant::now(), clock());
@@ -126,7 +130,11 @@ impl Forwarder {
                 sending.send(&mut desk, job, &mut deliveries);
             }
             health.turned(now, desk.is_ready(), desk.leads());
-            desk.show();
+            if now >= show_at {
+                desk.show();
+                telemetry::tidy_counts();
+                show_at = now + SHOW;
+            }
             let wake_at =
                 until.filter(|until| *until > now).into_iter().chain([desk.due(now, wall), now + LONGEST_SLEEP]).min();
             tokio::select! {
@@ -158,7 +166,8 @@ impl Forwarder {
         }
         // Only now: whoever takes over must not send beside us.
         stopping.send_replace(true);
-        drop((news, alone));
+        watching.abort();
+        drop(alone);
         drop(
             tokio::time::timeout(Duration::from_secs(5), async { while helpers.join_next().await.is_some() {} }).await,
         );
@@ -250,10 +259,25 @@ fn close(desk: &mut Desk, back: Back) {
     match desk.finish(lane, verdict(&told, under_way), Instant::now()) {
         After::GivenUp { failures } => {
             counts::dead_letter(function);
-            tracing::error!(function, event, subject, failures, outcome, reason, text = letter.text, "dead letter");
+            tracing::error!(
+                function,
+                event,
+                subject,
+                failures,
+                outcome,
+                reason,
+                text = short(&letter.text),
+                "dead letter"
+            );
         }
         After::Settled | After::Waits(_) => {}
     }
+}
+
+/// Enough to send it again by hand; the snapshot comes last and may be long.
+fn short(text: &str) -> &str {
+    let end = text.char_indices().nth(4000).map_or(text.len(), |(end, _)| end);
+    &text[..end]
 }
 
 fn verdict(told: &Told, under_way: bool) -> Verdict {

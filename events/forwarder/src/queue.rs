@@ -18,7 +18,8 @@ pub struct Queue {
     next: u64,
     under_way: usize,
     limits: Limits,
-    overflowed: bool,
+    /// Lanes that found no room: their names only. What there is to tell is asked for when there is room.
+    overflow: BTreeSet<Lane>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,16 +97,23 @@ const LONGEST_BACK_OFF: Duration = Duration::from_secs(60);
 
 impl Queue {
     pub fn new(limits: Limits) -> Self {
-        Queue { lanes: HashMap::new(), order: BTreeSet::new(), next: 0, under_way: 0, limits, overflowed: false }
+        Queue {
+            lanes: HashMap::new(),
+            order: BTreeSet::new(),
+            next: 0,
+            under_way: 0,
+            limits,
+            overflow: BTreeSet::new(),
+        }
     }
 
-    /// `false` if there is no room. Nothing is lost by that: `take_overflow` asks for a resync.
+    /// `false` if there is no room. Nothing is lost by that: `next_overflow` names the lane again.
     pub fn offer(&mut self, wake: Wake, because: Because, now: Instant) -> bool {
         let lane = wake.lane();
         let Some(place) = self.lanes.get_mut(&lane) else {
             // What no resync would bring again is taken in any case.
             if self.lanes.len() >= self.limits.lanes && !wake.is_last() {
-                self.overflowed = true;
+                self.overflow.insert(lane);
                 return false;
             }
             let state = self.wait(lane.clone(), now, For::ItsTurn);
@@ -182,17 +190,15 @@ impl Queue {
         self.order.first().map(|(due, _, _)| *due)
     }
 
-    /// Whether something found no room and there is room now.
-    pub fn take_overflow(&mut self) -> bool {
-        let take = self.overflowed && self.lanes.len() <= self.limits.lanes / 2;
-        self.overflowed &= !take;
-        take
+    /// A lane that found no room, if there is room now.
+    pub fn next_overflow(&mut self) -> Option<Lane> {
+        if self.lanes.len() < self.limits.lanes { self.overflow.pop_first() } else { None }
     }
 
     /// Forgets what waits; what is under way is still to be finished. For a replica that does not lead any more.
     pub fn clear(&mut self) {
         self.order.clear();
-        self.overflowed = false;
+        self.overflow.clear();
         self.lanes.retain(|_, place| match &mut place.state {
             State::Waiting { .. } => false,
             State::UnderWay { newer } => {

@@ -49,7 +49,9 @@ pub struct SinkSettings {
 impl Settings {
     /// For functions in the same process: nothing is asked about sinks.
     pub fn read(source: SettingSource) -> Result<(host::Settings, Self), Problems> {
-        host::Settings::read_with(source, forwarding)
+        let (host, settings) = host::Settings::read_with(source, forwarding)?;
+        let cluster = host.cluster.clone();
+        Ok((host, Settings { cluster, ..settings }))
     }
 
     pub fn read_with_sinks(source: SettingSource) -> Result<(host::Settings, Self, SinkSettings), Problems> {
@@ -60,21 +62,20 @@ impl Settings {
         if let Signing::Required(secrets) = &host.signing {
             sinks.http.secret = secrets.first().cloned();
         }
-        Ok((host, settings, sinks))
+        let cluster = host.cluster.clone();
+        Ok((host, Settings { cluster, ..settings }, sinks))
     }
 }
 
 fn forwarding(source: &SettingSource, problems: &mut Vec<Problem>) -> Settings {
-    let cluster = optional(source, problems, "PILOTLIGHT_CLUSTER_ID", |text| {
-        ClusterId::new(text).map_err(|error| error.to_string())
-    });
     let lease = time(source, problems, "PILOTLIGHT_LEASE_DURATION", 15, Duration::ZERO);
     if !lease.is_zero() && lease < Duration::from_secs(3) {
         add(problems, "PILOTLIGHT_LEASE_DURATION", "must be at least 3s, or 0s for one replica only".to_owned());
     }
     let second = Duration::from_secs(1);
     Settings {
-        cluster: cluster.unwrap_or_default(),
+        // Every process is told; it is put in from there.
+        cluster: ClusterId::default(),
         namespace: source.get("PILOTLIGHT_NAMESPACE"),
         extensions: overrides(source, problems),
         batching: batching(source, problems),
@@ -136,7 +137,7 @@ fn overrides(source: &SettingSource, problems: &mut Vec<Problem>) -> BTreeMap<St
 }
 
 fn sinks(source: &SettingSource, problems: &mut Vec<Problem>) -> SinkSettings {
-    let mut addresses = BTreeMap::new();
+    let (mut addresses, mut is_told) = (BTreeMap::new(), false);
     for function in FUNCTIONS {
         let own = format!("PILOTLIGHT_SINK_{}", function.to_uppercase().replace('-', "_"));
         let (variable, read): (&str, fn(&str, &str) -> _) = if source.get(&own).is_some() {
@@ -146,6 +147,7 @@ fn sinks(source: &SettingSource, problems: &mut Vec<Problem>) -> SinkSettings {
         } else {
             ("K_SINK", Address::of_knative)
         };
+        is_told |= source.get(variable).is_some();
         match source.get(variable).map(|text| read(&text, function)) {
             Some(Ok(address)) => _ = addresses.insert(function, address),
             Some(Err(problem)) => {
@@ -158,7 +160,7 @@ fn sinks(source: &SettingSource, problems: &mut Vec<Problem>) -> SinkSettings {
             None => {}
         }
     }
-    if addresses.is_empty() && problems.is_empty() {
+    if !is_told {
         let what = "is missing: where are the functions? Set it, or PILOTLIGHT_SINK_<FUNCTION> for each, or K_SINK";
         add(problems, "PILOTLIGHT_SINK", what.to_owned());
     }

@@ -19,7 +19,7 @@ pub use address::{Address, AddressProblem};
 pub use aws_credentials::AwsSettings;
 pub use http::{EntraSettings, HttpSettings, HttpSink};
 pub use in_process::InProcess;
-pub use lambda::{Invocation, LambdaSettings, LambdaSink};
+pub use lambda::{Invocation, LambdaSettings, LambdaSink, signed};
 pub use web::Web;
 
 /// A way to one or more functions.

@@ -15,6 +15,9 @@ use crate::settings::{LogFormat, LogSettings};
 
 const DELIVERIES: &str = "pilotlight_deliveries_total";
 
+/// The upper ends of the buckets that times are counted in.
+const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0];
+
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// Starts logging to standard output. A second call changes nothing.
@@ -37,8 +40,17 @@ pub fn start_logs(settings: &LogSettings) {
 
 /// Starts counting. Only where somebody can come and read the counts.
 pub fn start_counts() {
-    RECORDER.get_or_init(|| PrometheusBuilder::new().install_recorder().ok());
+    let buckets = || PrometheusBuilder::new().set_buckets(&SECONDS);
+    RECORDER.get_or_init(|| buckets().and_then(PrometheusBuilder::install_recorder).ok());
     metrics::describe_counter!(DELIVERIES, "Events by function and result.");
+}
+
+/// Puts times that were measured into their buckets. Whoever measures times calls it now and then: until then, or until
+/// somebody reads the counts, every single one is kept.
+pub fn tidy_counts() {
+    if let Some(recorder) = RECORDER.get().and_then(Option::as_ref) {
+        recorder.run_upkeep();
+    }
 }
 
 /// The counts in the Prometheus text format.

@@ -4,6 +4,8 @@
 
 mod answer;
 mod event;
+mod forwarder;
+mod forwarder_events;
 mod http;
 mod paused;
 mod platform;
@@ -58,6 +60,8 @@ enum Part {
     World,
     /// Catalogue, requests and bursts of the providers.
     Providers,
+    /// The forwarder: memory idle and full, and events a second.
+    Forwarder,
 }
 
 fn main() -> ExitCode {
@@ -100,6 +104,10 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     }
     if wanted(Part::Providers) {
         measurements.extend(providers::measure()?);
+    }
+    if wanted(Part::Forwarder) {
+        measurements.extend(forwarder::measure(&arguments.bin_dir, logs)?);
+        measurements.push(forwarder_events::measure()?);
     }
     Ok(measurements)
 }

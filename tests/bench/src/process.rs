@@ -21,11 +21,16 @@ impl Program {
 
     /// Starts it with these variables and no others, so that the shell it runs in changes nothing.
     pub fn start(&self, variables: &[(&str, String)]) -> Result<Running> {
+        self.start_with(&[], variables)
+    }
+
+    /// The same with arguments.
+    pub fn start_with(&self, arguments: &[String], variables: &[(&str, String)]) -> Result<Running> {
         let said = |cause| format!("{}: {cause}", self.log.display());
         let log = File::create(&self.log).map_err(said)?;
         let errors = log.try_clone().map_err(said)?;
         let mut command = Command::new(&self.path);
-        command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+        command.args(arguments).env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(log).stderr(errors);
         let begin = Instant::now();
         let child = command.spawn().map_err(|cause| format!("{}: {cause}", self.path.display()))?;
@@ -65,7 +70,14 @@ impl Running {
     pub fn resident_mebibytes(&self) -> Result<f64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(&path).map_err(|cause| format!("{path}: {cause}"))?;
-        resident_kibibytes(&status).map(|size| size / 1024.0).ok_or_else(|| format!("{path} has no VmRSS").into())
+        kibibytes(&status, "VmRSS:").map(|size| size / 1024.0).ok_or_else(|| format!("{path} has no VmRSS").into())
+    }
+
+    /// The most it ever held.
+    pub fn peak_mebibytes(&self) -> Result<f64> {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(&path).map_err(|cause| format!("{path}: {cause}"))?;
+        kibibytes(&status, "VmHWM:").map(|size| size / 1024.0).ok_or_else(|| format!("{path} has no VmHWM").into())
     }
 }
 
@@ -89,19 +101,19 @@ pub fn time_of_nothing() -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
-fn resident_kibibytes(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+fn kibibytes(status: &str, name: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, resident_kibibytes};
+    use super::{Program, kibibytes};
 
     #[test]
     fn memory_is_read_from_the_kernel_status() {
-        assert_eq!(resident_kibibytes("VmSize:\t  9 kB\nVmRSS:\t    2048 kB\n"), Some(2048.0));
-        assert_eq!(resident_kibibytes("VmSize:\t  9 kB\n"), None);
+        assert_eq!(kibibytes("VmSize:\t  9 kB\nVmRSS:\t    2048 kB\n", "VmRSS:"), Some(2048.0));
+        assert_eq!(kibibytes("VmSize:\t  9 kB\n", "VmRSS:"), None);
     }
 
     #[test]

@@ -12,17 +12,27 @@ pub struct Measurement {
     pub unit: &'static str,
     pub goal: Option<f64>,
     pub holds: Option<bool>,
+    /// Which way the goal is meant; only the table shows it.
+    #[serde(skip)]
+    pub more_is_better: bool,
 }
 
 impl Measurement {
     /// Measured for its own sake, or as a yardstick.
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Measurement {
-        Measurement { name: name.into(), value: rounded(value), unit, goal: None, holds: None }
+        Measurement { name: name.into(), value: rounded(value), unit, goal: None, holds: None, more_is_better: false }
     }
 
     /// Promised: holds if it is not greater than the goal. Judged before rounding.
     pub fn at_most(name: impl Into<String>, value: f64, unit: &'static str, goal: f64) -> Measurement {
         Measurement { goal: Some(goal), holds: Some(value <= goal), ..Measurement::new(name, value, unit) }
+    }
+
+    /// Promised: holds if it is not less than the goal.
+    pub fn at_least(name: impl Into<String>, value: f64, unit: &'static str, goal: f64) -> Measurement {
+        let promised =
+            Measurement { goal: Some(goal), holds: Some(value >= goal), ..Measurement::new(name, value, unit) };
+        Measurement { more_is_better: true, ..promised }
     }
 }
 
@@ -52,7 +62,8 @@ pub fn as_table(measurements: &[Measurement]) -> String {
 }
 
 fn cells(measurement: &Measurement) -> [String; 5] {
-    let goal = measurement.goal.map(|goal| format!("≤ {goal}")).unwrap_or_default();
+    let sign = if measurement.more_is_better { "≥" } else { "≤" };
+    let goal = measurement.goal.map(|goal| format!("{sign} {goal}")).unwrap_or_default();
     let holds = measurement.holds.map(|holds| if holds { "✓" } else { "✗" }).unwrap_or_default();
     [measurement.name.clone(), format!("{:.3}", measurement.value), measurement.unit.to_owned(), goal, holds.to_owned()]
 }
