@@ -13,7 +13,11 @@ TOOLS := target/tools
 WORLDS ?= 200
 SEED ?= 1
 BENCH ?= 500
+# How many pods wait for Karpenter on a real control plane.
+PODS ?= 500
 VENV := target/venv
+# Everything that tests build, they build with the features of the whole workspace: a package alone would have others, and all
+# that it uses would be compiled again.
 # Named, so that `make build` and `cargo lambda build` share what they compile.
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
 
@@ -28,7 +32,7 @@ run: ## Pods arrive, nodes come, pods run, all goes again, on a simulated cluste
 	@target/debug/pilotlight demo
 
 .PHONY: test
-test: test-fast lives verify deny platforms power-peers scaleway-peer ## Everything that is checked: lint, tests, generated files, licences, platforms, peers
+test: test-fast lives cluster verify deny platforms power-peers scaleway-peer ## Everything that is checked: lint, tests, a real control plane, generated files, licences, platforms, peers
 
 .PHONY: test-fast
 test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
@@ -38,15 +42,25 @@ test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 lives: ## What takes minutes: a hundred claims and five hundred pods at once, every fault at every effect, every provider's contract
 	cargo test --quiet --workspace --test contract --test hundred --test many_pods --test sweep -- --ignored --nocapture
 
+.PHONY: cluster
+cluster: ## On a real control plane (etcd, API server, scheduler, built once): lives, faults, rights, and the world held to it
+	cargo build --quiet --workspace --all-targets
+	sh tests/control-plane/run.sh
+
+.PHONY: control-plane
+control-plane: ## A real control plane on loopback for you; prints its kubeconfig, stops with Ctrl-C
+	@cargo build --quiet --package control-plane
+	@target/debug/control-plane start
+
 .PHONY: lint
 lint: ## Format, clippy, and the shape of the repository (tests/tidy)
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets
-	cargo test --quiet --package tidy
+	cargo test --quiet --workspace --test repository
 
 .PHONY: platforms
 platforms: lambda $(PLATFORMS)/setup.sh ## The same events on Lambda, Azure Functions, Knative and in process: equal answers
-	cargo build --quiet --workspace --bins
+	cargo build --quiet --workspace --all-targets
 	bash $(PLATFORMS)/setup.sh
 	$(VENV)/bin/python -m pytest $(PLATFORMS)
 
@@ -65,6 +79,8 @@ peers: ## Karpenter's own scheduler and `pilotlight plan` on the same worlds: po
 	cargo build --quiet --release --package checker --package pilotlight
 	target/release/compare-planners --oracle target/peers/karpenter-oracle --pilotlight target/release/pilotlight \
 	  --worlds $(WORLDS) --seed $(SEED) --bench $(BENCH)
+	cargo build --quiet --workspace --all-targets
+	target/debug/control-plane karpenter --pods $(PODS)
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/
@@ -86,8 +102,9 @@ bench: build ## Measure sizes and start times; a table, and target/bench/results
 
 .PHONY: verify
 verify: ## Regenerate JSON Schemas and CRDs and fail if a file differs from what is committed
-	@cargo run --quiet --package schema --example generate -- target/verify/json
-	@cargo run --quiet --package cluster --example crds -- target/verify/crds
+	@cargo build --quiet --workspace --all-targets
+	@target/debug/examples/generate target/verify/json
+	@target/debug/examples/crds target/verify/crds
 	@diff -r --unified target/verify/json events/schema/json && diff -r --unified target/verify/crds infra/crds \
 	  || { echo "Generated files differ. Mend it with: make generate"; exit 1; }
 	@echo "generated files are up to date"

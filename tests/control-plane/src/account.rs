@@ -27,7 +27,17 @@ pub fn rbac_folder() -> PathBuf {
 
 /// A kubeconfig file with an hour's token of the account, as a projected one would be.
 pub async fn kubeconfig_of(control_plane: &ControlPlane, client: &Client, account: &str) -> Result<PathBuf, String> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
+    kubeconfig_in(control_plane, client, NAMESPACE, account).await
+}
+
+/// The same for an account of another namespace.
+pub async fn kubeconfig_in(
+    control_plane: &ControlPlane,
+    client: &Client,
+    namespace: &str,
+    account: &str,
+) -> Result<PathBuf, String> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
     let request = TokenRequest {
         spec: Some(TokenRequestSpec { expiration_seconds: Some(3600), ..TokenRequestSpec::default() }),
         ..TokenRequest::default()
@@ -37,7 +47,7 @@ pub async fn kubeconfig_of(control_plane: &ControlPlane, client: &Client, accoun
     let token =
         answer.status.and_then(|status| status.token).ok_or("the token request was answered without a token")?;
     let authority = fs::read_to_string(control_plane.facts.folder.join("ca.pem")).map_err(|why| why.to_string())?;
-    let text = secrets::kubeconfig(&control_plane.facts.server, &authority, account, &token, NAMESPACE);
+    let text = secrets::kubeconfig(&control_plane.facts.server, &authority, account, &token, namespace);
     let path = control_plane.facts.folder.join(format!("{account}.kubeconfig"));
     fs::write(&path, text).map_err(|why| format!("{}: {why}", path.display()))?;
     Ok(path)

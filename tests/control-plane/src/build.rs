@@ -76,6 +76,6 @@ fn show_progress(lines: impl io::BufRead) -> String {
     last.join("\n")
 }
 
-fn source(module: &Module) -> PathBuf {
+pub fn source(module: &Module) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(module.folder)
 }

@@ -9,6 +9,7 @@ use tokio::{
 
 use crate::{
     components::Component,
+    karpenter,
     orders::{Order, Reply},
     programs::Programs,
     supervisor::Supervisor,
@@ -38,6 +39,18 @@ enum Task {
         /// Also write the administrator's kubeconfig here
         #[arg(long, value_name = "FILE")]
         kubeconfig: Option<PathBuf>,
+    },
+    /// Start Karpenter with its KWOK provider on one, let pods wait, and measure it
+    Karpenter {
+        /// How many pods wait
+        #[arg(long, default_value_t = 500)]
+        pods: usize,
+        /// Instance types as Karpenter's KWOK provider reads them; without a file, those that it brings
+        #[arg(long, value_name = "FILE")]
+        catalog: Option<PathBuf>,
+        /// JSON instead of a table
+        #[arg(long)]
+        json: bool,
     },
     /// Start one for a test: orders come in on standard input, and its end is the end of everything
     Supervise {
@@ -72,6 +85,7 @@ pub fn run() -> ExitCode {
                 Ok(())
             }
             Task::Start { kubeconfig } => for_a_person(programs, kubeconfig).await,
+            Task::Karpenter { pods, catalog, json } => a_peer(pods, catalog, json).await,
             Task::Supervise { without } => for_a_test(programs, &without).await,
         }
     });
@@ -105,6 +119,18 @@ async fn for_a_person(programs: Programs, kubeconfig: Option<PathBuf>) -> Result
     println!("\nStopping ...");
     supervisor.stop().await;
     Ok(())
+}
+
+async fn a_peer(pods: usize, catalog: Option<PathBuf>, json: bool) -> Result<(), String> {
+    let supervisor = std::env::current_exe().map_err(|why| format!("cannot find this program: {why}"))?;
+    eprintln!("Karpenter {}, {pods} pods of 1 CPU and 2 GiB ...", crate::versions::KARPENTER_VERSION);
+    let measured = karpenter::measure(&supervisor, pods, catalog.as_deref()).await?;
+    if json {
+        println!("{}", serde_json::to_string(&measured).map_err(|why| why.to_string())?);
+    } else {
+        println!("{}", karpenter::table(&measured));
+    }
+    if measured.running == pods { Ok(()) } else { Err(format!("only {} pods ran", measured.running)) }
 }
 
 async fn for_a_test(programs: Programs, without: &[String]) -> Result<(), String> {

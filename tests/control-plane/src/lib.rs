@@ -9,6 +9,7 @@ mod components;
 pub mod every_right;
 pub mod fleet;
 mod held;
+pub mod karpenter;
 pub mod lives;
 mod orders;
 pub mod process;

@@ -19,6 +19,11 @@ impl Program {
     /// What it says is added to `<name>.log` in `logs`.
     pub fn new(path: &Path, logs: &Path, variables: BTreeMap<String, String>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Program::named(&name, path, logs, variables)
+    }
+
+    /// The same under another name than its file's.
+    pub fn named(name: &str, path: &Path, logs: &Path, variables: BTreeMap<String, String>) -> Self {
         Program { path: path.to_owned(), log: logs.join(format!("{name}.log")), variables, child: None }
     }
 

@@ -49,6 +49,13 @@ impl Programs {
     }
 }
 
+/// The one program of a peer: never taken from elsewhere, because it has to be the version that is compared.
+pub fn of_peer(module: &Module) -> Result<PathBuf, Missing> {
+    let cache = cache_folder().ok_or(Missing::NoCache)?;
+    let found = of_module(module, None, &cache)?;
+    found.into_values().next().ok_or(Missing::NoCache)
+}
+
 fn of_module(module: &Module, given: Option<&Path>, cache: &Path) -> Result<BTreeMap<&'static str, PathBuf>, Missing> {
     let kept = cache.join(build::fingerprint(module));
     let places = [given, Some(kept.as_path())];

@@ -1,10 +1,10 @@
 //! Tells functions over HTTP of every change of a claim or its node, and calls again when an answer asks for it.
 
+use cluster::crd::NodeClaim;
 use futures_util::StreamExt as _;
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api, Client, ResourceExt as _,
-    api::{ApiResource, DynamicObject, GroupVersionKind},
     runtime::{WatchStreamExt as _, watcher},
 };
 use serde_json::Value;
@@ -34,9 +34,8 @@ pub struct Sender {
     pub answers: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
-pub fn claims(client: Client) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
-    Api::all_with(client, &ApiResource::from_gvk_with_plural(&kind, "nodeclaims"))
+pub fn claims(client: Client) -> Api<NodeClaim> {
+    Api::all(client)
 }
 
 impl Sender {
@@ -83,7 +82,7 @@ impl Sender {
     }
 
     /// One claim: told of, answered, and looked at again when the answer says so.
-    async fn follow(self, all: Api<DynamicObject>, name: String, mut changed: mpsc::UnboundedReceiver<()>) {
+    async fn follow(self, all: Api<NodeClaim>, name: String, mut changed: mpsc::UnboundedReceiver<()>) {
         let http = reqwest::Client::new();
         let (mut last, mut wait): (Option<Value>, Option<Duration>) = (None, None);
         loop {

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use kube::api::{Api, DynamicObject};
+use cluster::crd::NodeClaim;
+use kube::Api;
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -53,7 +54,7 @@ impl Drop for KeepsLogs {
 }
 
 impl Site {
-    pub fn claims(&self) -> Api<DynamicObject> {
+    pub fn claims(&self) -> Api<NodeClaim> {
         sender::claims(self.client.clone())
     }
 

@@ -26,6 +26,12 @@ pub const MODULES: [Module; 3] = [
     Module { folder: "kwok", programs: &["kwok"], package: "tool", linker: "-s -w" },
 ];
 
+/// As in `go/karpenter/go.mod`; a test compares them.
+pub const KARPENTER_VERSION: &str = "v1.14.1";
+
+/// Karpenter with its KWOK provider, which is called as KWOK is. Only who measures it builds it.
+pub const KARPENTER: Module = Module { folder: "karpenter", programs: &["kwok"], package: "tool", linker: "-s -w" };
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,6 +40,8 @@ mod tests {
     fn the_version_that_is_told_is_the_version_that_is_built() {
         let required = include_str!("../go/kubernetes/go.mod");
         assert!(required.contains(&format!("k8s.io/kubernetes {KUBERNETES}\n")));
+        let required = include_str!("../go/karpenter/go.mod");
+        assert!(required.contains(&format!("sigs.k8s.io/karpenter {KARPENTER_VERSION}")));
         assert!(MODULES[1].linker.contains(&format!("gitVersion={KUBERNETES} ")));
     }
 }
