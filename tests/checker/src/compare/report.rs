@@ -68,14 +68,19 @@ impl Report {
         let (theirs, ours) = (names_out(karpenter), names_out(judged));
         let by_the_rules = karpenter.violations.iter().all(|one| one.rule == Rule::LeftOut);
         let missed: Vec<&String> = ours.difference(&theirs).collect();
-        if by_the_rules {
-            let reason =
-                |name: &str| judged.run.answer.pods.iter().find(|pod| pod.full_name() == name).map(|pod| &pod.reason);
-            let line =
-                |name: &String| format!("{world}: {name}: {}", reason(name).map(String::as_str).unwrap_or_default());
-            self.missed.extend(missed.into_iter().map(line));
-        } else {
-            self.excused += missed.len();
+        match (missed.first(), by_the_rules) {
+            (Some(first), true) => {
+                let of = |name: &str| judged.run.answer.pods.iter().find(|pod| pod.full_name() == name);
+                let reason = of(first).map(|pod| pod.reason.as_str()).unwrap_or_default();
+                let placed = |judged: &Judged| judged.run.answer.pods.iter().filter(|pod| pod.on.is_some()).count();
+                self.missed.push(format!(
+                    "{world}: places {}, Karpenter {}; not {missed:?}: {reason}",
+                    placed(judged),
+                    placed(karpenter)
+                ));
+            }
+            (Some(_), false) => self.excused += missed.len(),
+            (None, _) => {}
         }
         if ours == theirs && by_the_rules {
             let (one, two) = (karpenter.run.answer.cost(), judged.run.answer.cost());
@@ -143,7 +148,7 @@ impl Report {
         }
         list(&mut text, "broken by the other planner", &self.broken, most);
         list(&mut text, "not known of Karpenter, or impossible", &self.news, most);
-        list(&mut text, "placed by Karpenter, left out by the other", &self.missed, most);
+        list(&mut text, "worlds in which Karpenter places pods that the other leaves out", &self.missed, most);
         if self.excused > 0 {
             let _ = writeln!(
                 text,
@@ -239,7 +244,13 @@ mod tests {
             false,
             &["broken by the other planner: 1"],
         );
-        check(judged(Some(1.0), &[]), Some(judged(None, &[])), None, false, &["left out by the other: 1"]);
+        check(
+            judged(Some(1.0), &[]),
+            Some(judged(None, &[])),
+            None,
+            false,
+            &["the other leaves out: 1", "places 0, Karpenter 1"],
+        );
     }
 
     #[test]
