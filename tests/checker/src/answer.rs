@@ -54,7 +54,8 @@ pub struct OfferingAnswer {
 impl Answer {
     /// What the new claims cost an hour, each at its cheapest offering.
     pub fn cost(&self) -> f64 {
-        self.claims.iter().filter_map(ClaimAnswer::price).sum()
+        // Nothing at all adds up to -0.
+        self.claims.iter().filter_map(ClaimAnswer::price).sum::<f64>() + 0.0
     }
 
     /// Names of the pods that go nowhere.

@@ -10,7 +10,7 @@ use std::{fs, io};
 pub use planner::{Karpenter, Other, Planner, Run};
 pub use report::Report;
 
-use crate::exact::minimum_cost;
+use crate::exact::{Optimum, optimum};
 use crate::random::World;
 use crate::{Catalog, Cluster, LoadError, Rule, Violation, check};
 
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub karpenter: Judged,
     pub other: Option<Judged>,
     /// The least it can cost, where that is known.
-    pub optimum: Option<f64>,
+    pub optimum: Option<Optimum>,
 }
 
 /// An answer, and what is wrong with it.
@@ -32,6 +32,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// How many pods it places.
+    pub fn placed(&self) -> usize {
+        self.run.answer.pods.iter().filter(|pod| pod.on.is_some()).count()
+    }
+
     /// How often each rule is broken.
     pub fn broken(&self) -> BTreeMap<Rule, usize> {
         let mut counts = BTreeMap::new();
@@ -94,7 +99,7 @@ impl Comparison {
             None => None,
         };
         let pods = known.pods.iter().filter(|pod| pod.role == crate::cluster::Role::Waiting).count();
-        let optimum = if plain { minimum_cost(&known, &types) } else { None };
+        let optimum = if plain { optimum(&known, &types) } else { None };
         Ok(Outcome { world, pods, karpenter, other, optimum })
     }
 }

@@ -30,13 +30,25 @@ const SECONDS: f64 = 20.0;
 /// What placing all pods that can be placed costs at least, an hour. None if more than resources, taints and selectors binds, if it is too
 /// large, or if they cannot all be placed.
 pub fn minimum_cost(cluster: &Cluster, catalog: &Catalog) -> Option<f64> {
+    optimum(cluster, catalog).map(|optimum| optimum.cost)
+}
+
+/// The same with the number of pods that are placed for it: whoever places fewer may well pay less.
+pub fn optimum(cluster: &Cluster, catalog: &Catalog) -> Option<Optimum> {
     if !is_plain(cluster) {
         return None;
     }
     let kinds = kinds(cluster, catalog);
     let hosts = hosts(cluster, catalog);
     let mixes = mixes(cluster, &kinds, &hosts)?;
-    solve(cluster, &kinds, &mixes)
+    let pods = kinds.iter().map(|kind| kind.count).sum();
+    solve(cluster, &kinds, &mixes).map(|cost| Optimum { cost, pods })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Optimum {
+    pub cost: f64,
+    pub pods: usize,
 }
 
 /// Pods that are the same in everything.

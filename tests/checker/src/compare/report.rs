@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Judged, Outcome};
 use crate::Rule;
+use crate::exact::Optimum;
 
 /// Costs closer than this are the same.
 const SAME: f64 = 1e-6;
@@ -68,14 +69,18 @@ impl Report {
         let (theirs, ours) = (names_out(karpenter), names_out(judged));
         let by_the_rules = karpenter.violations.iter().all(|one| one.rule == Rule::LeftOut);
         let missed: Vec<&String> = ours.difference(&theirs).collect();
-        if by_the_rules {
-            let reason =
-                |name: &str| judged.run.answer.pods.iter().find(|pod| pod.full_name() == name).map(|pod| &pod.reason);
-            let line =
-                |name: &String| format!("{world}: {name}: {}", reason(name).map(String::as_str).unwrap_or_default());
-            self.missed.extend(missed.into_iter().map(line));
-        } else {
-            self.excused += missed.len();
+        match (missed.first(), by_the_rules) {
+            (Some(first), true) => {
+                let of = |name: &str| judged.run.answer.pods.iter().find(|pod| pod.full_name() == name);
+                let reason = of(first).map(|pod| pod.reason.as_str()).unwrap_or_default();
+                self.missed.push(format!(
+                    "{world}: places {}, Karpenter {}; not {missed:?}: {reason}",
+                    judged.placed(),
+                    karpenter.placed()
+                ));
+            }
+            (Some(_), false) => self.excused += missed.len(),
+            (None, _) => {}
         }
         if ours == theirs && by_the_rules {
             let (one, two) = (karpenter.run.answer.cost(), judged.run.answer.cost());
@@ -93,8 +98,9 @@ impl Report {
         self.broken.is_empty() && self.news.is_empty() && self.missed.is_empty()
     }
 
-    fn against_optimum(&mut self, world: &str, who: &'static str, judged: &Judged, optimum: Option<f64>) {
-        let Some(optimum) = optimum.filter(|_| judged.violations.is_empty()) else { return };
+    fn against_optimum(&mut self, world: &str, who: &'static str, judged: &Judged, optimum: Option<Optimum>) {
+        let equal = |optimum: &Optimum| judged.violations.is_empty() && judged.placed() == optimum.pods;
+        let Some(Optimum { cost: optimum, .. }) = optimum.filter(equal) else { return };
         let cost = judged.run.answer.cost();
         if cost < optimum * (1.0 - SAME) - SAME {
             let message = format!(
@@ -143,7 +149,7 @@ impl Report {
         }
         list(&mut text, "broken by the other planner", &self.broken, most);
         list(&mut text, "not known of Karpenter, or impossible", &self.news, most);
-        list(&mut text, "placed by Karpenter, left out by the other", &self.missed, most);
+        list(&mut text, "worlds in which Karpenter places pods that the other leaves out", &self.missed, most);
         if self.excused > 0 {
             let _ = writeln!(
                 text,
@@ -159,9 +165,8 @@ impl Report {
 impl Sums {
     fn add(&mut self, judged: &Judged) {
         let answer = &judged.run.answer;
-        let out = answer.left_out().len();
-        self.left_out += out;
-        self.placed += answer.pods.len() - out;
+        self.left_out += answer.left_out().len();
+        self.placed += judged.placed();
         self.nodes += answer.claims.len();
         self.cost += answer.cost();
         self.solve_ms += judged.run.solve_ms;
@@ -196,6 +201,7 @@ mod tests {
     use super::Report;
     use crate::answer::{Answer, ClaimAnswer, OfferingAnswer, PodAnswer};
     use crate::compare::{Judged, Outcome, Run};
+    use crate::exact::Optimum;
     use crate::{Rule, Violation};
 
     /// One pod on a claim at this price, or nowhere.
@@ -208,8 +214,9 @@ mod tests {
         Judged { run: Run { answer, solve_ms: 1.0, cpu_ms: 1.0, process_ms: 1.0 }, violations }
     }
 
-    fn check(karpenter: Judged, other: Option<Judged>, optimum: Option<f64>, fine: bool, says: &[&str]) {
+    fn check(karpenter: Judged, other: Option<Judged>, least: Option<f64>, fine: bool, says: &[&str]) {
         let mut report = Report::default();
+        let optimum = least.map(|cost| Optimum { cost, pods: 1 });
         report.add(&Outcome { world: "w".to_owned(), pods: 1, karpenter, other, optimum });
         let text = report.text("Worlds", 5);
         assert_eq!(report.is_fine(), fine, "{text}");
@@ -239,7 +246,13 @@ mod tests {
             false,
             &["broken by the other planner: 1"],
         );
-        check(judged(Some(1.0), &[]), Some(judged(None, &[])), None, false, &["left out by the other: 1"]);
+        check(
+            judged(Some(1.0), &[]),
+            Some(judged(None, &[])),
+            None,
+            false,
+            &["the other leaves out: 1", "places 0, Karpenter 1"],
+        );
     }
 
     #[test]
@@ -257,6 +270,8 @@ mod tests {
             &["dearer than Karpenter: 1", "1.5000"],
         );
         check(judged(Some(1.0), &[]), Some(judged(Some(0.4), &[])), Some(0.5), false, &["less than the least"]);
+        // Who leaves the pod out pays less, and that proves nothing.
+        check(judged(None, &[]), None, Some(0.5), true, &[]);
     }
 
     #[test]
