@@ -58,6 +58,9 @@ pub struct Plan {
     /// Solve this many times; solveMs is the median
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
+    /// List no more than this many offerings of a claim, the cheapest; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    max_offerings: usize,
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
@@ -93,12 +96,13 @@ pub fn run(arguments: &Plan) -> ExitCode {
     for warning in &answer.warnings {
         eprintln!("pilotlight plan: {warning}");
     }
-    let text = match arguments.output {
-        Output::Table => show::table(&answer),
-        Output::Json => answer.to_json(),
-    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
     // A closed pipe (`| head`) is no failure of ours.
-    drop(io::stdout().write_all(text.as_bytes()));
+    drop(match arguments.output {
+        Output::Table => out.write_all(show::table(&answer).as_bytes()),
+        Output::Json => answer.write_json(&mut out),
+    });
+    drop(out.flush());
     if answer.some_pod_has_no_option() { ExitCode::from(NO_OPTION) } else { ExitCode::SUCCESS }
 }
 
@@ -129,7 +133,10 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     let mut read = read_scene(&source);
     read.scene.quotas = machine_quotas(&market.machines, &read.scene.nodes);
     let (placing, solve) = solve(&read, arguments);
-    Ok(Answer::new(&source, &read, &placing, &market, solve, warnings))
+    let most = if arguments.max_offerings == 0 { usize::MAX } else { arguments.max_offerings };
+    let mut answer = Answer::new(&source, &read, &placing, &market, most, solve);
+    answer.warnings.splice(0..0, warnings);
+    Ok(answer)
 }
 
 /// The first answer, and the median time: of the solve alone.

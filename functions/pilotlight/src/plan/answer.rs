@@ -3,50 +3,89 @@
 use cluster::scene::{SceneRead, SceneSource};
 use k8s_openapi::api::core::v1::Pod;
 use model::{
-    Quantity, Resources, Taint,
+    Quantity, Taint,
     place::{ClaimPlanned, OfferingRef, Placing, PoolRequirement, Where},
 };
-use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, time::Duration};
+use serde::Serialize;
+use serde_json::ser::{PrettyFormatter, Serializer};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    rc::Rc,
+    time::Duration,
+};
 
 use super::catalogue::Market;
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Answer {
     pub pods: Vec<PodAnswer>,
     pub claims: Vec<ClaimAnswer>,
-    pub solve: Duration,
+    /// Of all new claims, each at its cheapest.
+    pub price_per_hour: f64,
+    pub solve_ms: f64,
     pub out_of_time: bool,
     pub warnings: Vec<String>,
 }
 
+#[derive(Serialize)]
 pub struct PodAnswer {
     pub namespace: String,
     pub name: String,
     /// `node/NAME` or `claim/NAME`.
     pub on: Option<String>,
     /// Why not, and for programs: only without a place.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub code: String,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ClaimAnswer {
     pub name: String,
+    #[serde(rename = "nodePool")]
     pub pool: String,
-    pub requests: Resources,
-    /// Cheapest first.
-    pub offerings: Vec<OfferingAnswer>,
+    labels: BTreeMap<String, String>,
+    taints: Vec<TaintAnswer>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    startup_taints: Vec<TaintAnswer>,
+    requirements: Vec<RequirementAnswer>,
+    pub requests: BTreeMap<String, String>,
+    /// Cheapest first. Claims with the same list share it: a thousand claims may each list hundreds of types.
+    #[serde(serialize_with = "all")]
+    pub offerings: Rc<Vec<OfferingAnswer>>,
     /// `namespace/name`.
     pub pods: Vec<String>,
-    labels: BTreeMap<String, String>,
-    taints: Vec<Taint>,
-    startup_taints: Vec<Taint>,
-    requirements: Vec<PoolRequirement>,
 }
 
+#[derive(Serialize)]
+struct TaintAnswer {
+    key: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    value: String,
+    effect: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RequirementAnswer {
+    key: String,
+    operator: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_values: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OfferingAnswer {
     pub instance_type: String,
-    /// Absent for a regional one.
-    pub zone: Option<String>,
+    /// Empty for a regional one.
+    pub zone: String,
     pub capacity_type: &'static str,
     /// An hour.
     pub price: Option<f64>,
@@ -57,76 +96,46 @@ const NOT_PROVISIONABLE: &str = "NotProvisionable";
 const MALFORMED: &str = "Malformed";
 
 impl Answer {
+    /// At most `most` offerings of a claim are listed.
     pub fn new(
         source: &SceneSource,
         read: &SceneRead,
         placing: &Placing,
         market: &Market,
+        most: usize,
         solve: Duration,
-        mut warnings: Vec<String>,
     ) -> Self {
-        let claims = placing.claims.iter().map(|claim| describe(claim, read, market)).collect();
-        warnings.extend(read.problems.iter().map(|one| format!("{} {}: {}", one.kind, one.name, one.why)));
+        let mut lists = Lists { read, market, most, known: HashMap::new() };
+        let claims: Vec<ClaimAnswer> = placing.claims.iter().map(|claim| describe(claim, &mut lists)).collect();
+        let mut warnings: Vec<String> =
+            read.problems.iter().map(|one| format!("{} {}: {}", one.kind, one.name, one.why)).collect();
         if placing.out_of_time {
             warnings.push("time ran out before every pod was looked at: give it more with --timeout".to_owned());
         }
-        Answer { pods: pods(source, read, placing), claims, solve, out_of_time: placing.out_of_time, warnings }
+        Answer {
+            pods: pods(source, read, placing),
+            price_per_hour: claims.iter().filter_map(|claim| claim.offerings.first()?.price).sum(),
+            claims,
+            solve_ms: solve.as_secs_f64() * 1e3,
+            out_of_time: placing.out_of_time,
+            warnings,
+        }
     }
 
     pub fn some_pod_has_no_option(&self) -> bool {
         self.pods.iter().any(|pod| pod.on.is_none() && pod.code != NOT_PROVISIONABLE)
     }
 
-    /// An hour of all new claims, each at its cheapest.
-    pub fn price_per_hour(&self) -> f64 {
-        self.claims.iter().filter_map(|claim| claim.offerings.first()?.price).sum()
-    }
-
-    pub fn to_json(&self) -> String {
-        let answer = json!({
-            "pods": self.pods.iter().map(PodAnswer::to_json).collect::<Value>(),
-            "claims": self.claims.iter().map(ClaimAnswer::to_json).collect::<Value>(),
-            "pricePerHour": self.price_per_hour(),
-            "solveMs": self.solve.as_secs_f64() * 1e3,
-            "outOfTime": self.out_of_time,
-            "warnings": self.warnings,
-        });
-        format!("{answer:#}\n")
+    /// Piece by piece: an answer may be larger than all that led to it.
+    pub fn write_json(&self, to: &mut impl io::Write) -> io::Result<()> {
+        let mut serializer = Serializer::with_formatter(&mut *to, PrettyFormatter::with_indent(b" "));
+        self.serialize(&mut serializer)?;
+        writeln!(to)
     }
 }
 
-impl PodAnswer {
-    fn to_json(&self) -> Value {
-        let mut pod = json!({ "namespace": self.namespace, "name": self.name, "on": self.on });
-        if self.on.is_none() {
-            pod["reason"] = self.reason.as_str().into();
-            pod["code"] = self.code.as_str().into();
-        }
-        pod
-    }
-}
-
-impl ClaimAnswer {
-    fn to_json(&self) -> Value {
-        let offering = |one: &OfferingAnswer| {
-            let zone = one.zone.as_deref().unwrap_or_default();
-            json!({ "instanceType": one.instance_type, "zone": zone, "capacityType": one.capacity_type, "price": one.price })
-        };
-        let mut claim = json!({
-            "name": self.name,
-            "nodePool": self.pool,
-            "labels": self.labels,
-            "taints": self.taints.iter().map(taint).collect::<Value>(),
-            "requirements": self.requirements.iter().map(requirement).collect::<Value>(),
-            "requests": self.requests.iter().map(|(name, of)| (name.clone(), Value::String(amount(name, *of)))).collect::<Map<_, _>>(),
-            "offerings": self.offerings.iter().map(offering).collect::<Value>(),
-            "pods": self.pods,
-        });
-        if !self.startup_taints.is_empty() {
-            claim["startupTaints"] = self.startup_taints.iter().map(taint).collect();
-        }
-        claim
-    }
+fn all<S: serde::Serializer>(list: &Rc<Vec<OfferingAnswer>>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(list.iter())
 }
 
 /// Every pod that waits or is about to lose its node, in the order of the files.
@@ -173,58 +182,72 @@ fn pods(source: &SceneSource, read: &SceneRead, placing: &Placing) -> Vec<PodAns
     in_order.collect()
 }
 
-fn describe(claim: &ClaimPlanned, read: &SceneRead, market: &Market) -> ClaimAnswer {
-    let scene = &read.scene;
+/// Lists of offerings, each described once.
+struct Lists<'a> {
+    read: &'a SceneRead,
+    market: &'a Market,
+    most: usize,
+    known: HashMap<(usize, *const OfferingRef), Rc<Vec<OfferingAnswer>>>,
+}
+
+impl Lists<'_> {
+    fn describe(&mut self, catalogue: usize, list: &[OfferingRef]) -> Rc<Vec<OfferingAnswer>> {
+        // The lists live in the placing, so while this one is there no other has its address.
+        let key = (catalogue, list.as_ptr());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let offering = |of: &OfferingRef| {
+            let found = self.read.scene.catalogues.get(catalogue)?.types.get(of.instance_type as usize)?;
+            let offered = found.offerings.get(of.offering as usize)?;
+            Some(OfferingAnswer {
+                instance_type: found.name.clone(),
+                zone: offered.zone.clone().unwrap_or_default(),
+                capacity_type: offered.capacity_type.as_str(),
+                price: self.market.price(catalogue, *of),
+            })
+        };
+        let mut offerings: Vec<OfferingAnswer> = list.iter().filter_map(offering).collect();
+        // The solve counts millionths; where a file is finer, its last digits decide.
+        offerings.sort_by(|a, b| a.price.unwrap_or(f64::INFINITY).total_cmp(&b.price.unwrap_or(f64::INFINITY)));
+        offerings.truncate(self.most);
+        let described = Rc::new(offerings);
+        self.known.insert(key, described.clone());
+        described
+    }
+}
+
+fn describe(claim: &ClaimPlanned, lists: &mut Lists<'_>) -> ClaimAnswer {
+    let scene = &lists.read.scene;
     let pool = scene.pools.get(claim.pool);
-    let catalogue = pool.map(|pool| pool.catalogue).unwrap_or_default();
-    let offering = |of: &OfferingRef| {
-        let found = scene.catalogues.get(catalogue)?.types.get(of.instance_type as usize)?;
-        let offered = found.offerings.get(of.offering as usize)?;
-        Some(OfferingAnswer {
-            instance_type: found.name.clone(),
-            zone: offered.zone.clone(),
-            capacity_type: offered.capacity_type.as_str(),
-            price: market.price(catalogue, *of),
-        })
-    };
-    let mut offerings: Vec<OfferingAnswer> = claim.offerings.iter().filter_map(offering).collect();
-    // The solve counts millionths; where a file is finer, its last digits decide.
-    offerings.sort_by(|a, b| a.price.unwrap_or(f64::INFINITY).total_cmp(&b.price.unwrap_or(f64::INFINITY)));
     let pod = |at: &usize| scene.pods.get(*at).map(|pod| format!("{}/{}", pod.namespace, pod.name));
     ClaimAnswer {
         name: claim.name.clone(),
         pool: pool.map(|pool| pool.name.as_str().to_owned()).unwrap_or_default(),
-        requests: claim.requests.clone(),
-        offerings,
-        pods: claim.pods.iter().filter_map(pod).collect(),
         labels: claim.labels.clone(),
-        taints: pool.map(|pool| pool.taints.clone()).unwrap_or_default(),
-        startup_taints: pool.map(|pool| pool.startup_taints.clone()).unwrap_or_default(),
-        requirements: claim.all_requirements(scene),
+        taints: pool.map(|pool| taints(&pool.taints)).unwrap_or_default(),
+        startup_taints: pool.map(|pool| taints(&pool.startup_taints)).unwrap_or_default(),
+        requirements: claim.all_requirements(scene).into_iter().map(requirement).collect(),
+        requests: claim.requests.iter().map(|(name, of)| (name.clone(), amount(name, *of))).collect(),
+        pods: claim.pods.iter().filter_map(pod).collect(),
+        offerings: lists.describe(pool.map(|pool| pool.catalogue).unwrap_or_default(), &claim.offerings),
     }
 }
 
-fn taint(one: &Taint) -> Value {
-    let mut taint = json!({ "key": one.key, "effect": one.effect.as_str() });
-    if !one.value.is_empty() {
-        taint["value"] = one.value.as_str().into();
-    }
-    taint
+fn taints(all: &[Taint]) -> Vec<TaintAnswer> {
+    let taint =
+        |one: &Taint| TaintAnswer { key: one.key.clone(), value: one.value.clone(), effect: one.effect.as_str() };
+    all.iter().map(taint).collect()
 }
 
-fn requirement(one: &PoolRequirement) -> Value {
-    let mut requirement = json!({ "key": one.requirement.key, "operator": one.requirement.operator.as_str() });
-    if !one.requirement.values.is_empty() {
-        requirement["values"] = json!(one.requirement.values);
-    }
-    if let Some(least) = one.min_values {
-        requirement["minValues"] = least.into();
-    }
-    requirement
+fn requirement(one: PoolRequirement) -> RequirementAnswer {
+    let PoolRequirement { requirement, min_values } = one;
+    let operator = requirement.operator.as_str();
+    RequirementAnswer { key: requirement.key, operator, values: requirement.values, min_values }
 }
 
 /// Bytes by powers of two, everything else as a plain number.
-pub fn amount(name: &str, of: Quantity) -> String {
+fn amount(name: &str, of: Quantity) -> String {
     let bytes = name.contains("memory") || name.contains("storage") || name.starts_with("hugepages-");
     match of.thousandths() {
         _ if bytes => of.to_string(),

@@ -25,18 +25,13 @@ pub struct Market {
     buys: Buys,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Buys {
     /// Every pool from the first.
+    #[default]
     All,
     /// By the kind and the name of its node class; or why nothing is known of it.
     ByClass(BTreeMap<(String, String), Result<usize, String>>),
-}
-
-impl Default for Buys {
-    fn default() -> Self {
-        Buys::All
-    }
 }
 
 impl Market {

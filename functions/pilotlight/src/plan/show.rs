@@ -1,6 +1,6 @@
 //! The answer for people: where each pod goes, which nodes come for it, and what they cost.
 
-use super::answer::{Answer, ClaimAnswer, PodAnswer, amount};
+use super::answer::{Answer, ClaimAnswer, PodAnswer};
 use crate::table::table as lay_out;
 
 /// What clouds count as a month.
@@ -41,13 +41,12 @@ fn claim_row(claim: &ClaimAnswer) -> Vec<String> {
     let cheapest = claim.offerings.first();
     let text = |text: Option<&str>| text.unwrap_or("-").to_owned();
     let price = cheapest.and_then(|one| one.price);
-    let requests: Vec<String> =
-        claim.requests.iter().map(|(name, of)| format!("{name} {}", amount(name, *of))).collect();
+    let requests: Vec<String> = claim.requests.iter().map(|(name, of)| format!("{name} {of}")).collect();
     vec![
         claim.name.clone(),
         claim.pool.clone(),
         text(cheapest.map(|one| one.instance_type.as_str())),
-        text(cheapest.and_then(|one| one.zone.as_deref())),
+        text(cheapest.map(|one| one.zone.as_str()).filter(|zone| !zone.is_empty())),
         text(cheapest.map(|one| one.capacity_type)),
         money(price),
         money(price.map(|price| price * HOURS_A_MONTH)),
@@ -76,14 +75,14 @@ fn summary(answer: &Answer) -> String {
     say(on("node/"), "on nodes that are there".to_owned());
     say(coming, "on nodes that are on their way".to_owned());
     say(without, "without a place".to_owned());
-    let hour = answer.price_per_hour();
+    let hour = answer.price_per_hour;
     let (head, rest) = parts.split_first().map(|(head, rest)| (head.clone(), rest.join(", "))).unwrap_or_default();
     let rest = if rest.is_empty() { String::new() } else { format!(": {rest}") };
     format!(
         "{head}{rest}. New nodes cost {} an hour, {} a month. Solved in {:.2} ms.\n",
         money(Some(hour)),
         money(Some(hour * HOURS_A_MONTH)),
-        answer.solve.as_secs_f64() * 1e3
+        answer.solve_ms
     )
 }
 
