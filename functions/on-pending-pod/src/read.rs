@@ -149,10 +149,12 @@ fn known(claims: &[ClaimRead]) -> Vec<Claim> {
 }
 
 fn versions(claims: &[ClaimRead]) -> Vec<(&str, Option<&str>)> {
-    let version = |read| match read {
-        &ClaimRead::Claim(ref read) => (read.claim.key.claim.as_str(), Some(read.claim.version.as_str())),
-        ClaimRead::Malformed(malformed) => (malformed.key.claim.as_str(), None),
-    };
+    fn version(read: &ClaimRead) -> (&str, Option<&str>) {
+        match read {
+            ClaimRead::Claim(read) => (read.claim.key.claim.as_str(), Some(read.claim.version.as_str())),
+            ClaimRead::Malformed(malformed) => (malformed.key.claim.as_str(), None),
+        }
+    }
     let mut versions: Vec<(&str, Option<&str>)> = claims.iter().map(version).collect();
     versions.sort_unstable();
     versions

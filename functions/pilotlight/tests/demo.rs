@@ -27,6 +27,7 @@ fn a_claim_of_each_provider_is_ready_works_and_is_gone() {
     let claims = story["claims"].as_array().unwrap();
     let mut providers: Vec<&str> = claims.iter().map(|claim| claim["provider"].as_str().unwrap()).collect();
     providers.sort_unstable();
+    providers.dedup();
     assert_eq!(providers, ["aks", "power", "scaleway"]);
     for claim in claims {
         for number in ["secondsToReady", "secondsToGone", "cloudRequests"] {
@@ -43,6 +44,21 @@ fn a_claim_of_each_provider_is_ready_works_and_is_gone() {
     let of_kaito = phases(&story, "ws5d1e7a03c");
     for phase in ["Joined", "GPUs", "Running", "Evicted", "Draining"] {
         assert!(of_kaito.contains(&phase), "{phase}: {of_kaito:?}");
+    }
+}
+
+#[test]
+fn pods_that_wait_are_told_what_comes_and_run() {
+    let story = played(&[]);
+    let made: Vec<&str> =
+        story["claims"].as_array().unwrap().iter().filter_map(|claim| claim["name"].as_str()).collect();
+    let made: Vec<&&str> = made.iter().filter(|name| name.starts_with("train-")).collect();
+    assert!((1..=2).contains(&made.len()), "{made:?}");
+    for pod in ["train-0", "train-1"] {
+        assert_eq!(phases(&story, pod), ["Waiting", "Nominated"], "{pod}");
+        let runs = format!("pod default/{pod} runs on it");
+        let lines = story["lines"].as_array().unwrap();
+        assert!(lines.iter().any(|line| line["what"] == runs.as_str() && line["phase"] == "Running"), "{pod}");
     }
 }
 
