@@ -26,10 +26,10 @@ const MOST_MACHINES: usize = 12;
 const GOOD_ENOUGH: f64 = 1.005;
 
 impl Solver<'_> {
-    /// Packs again where only amounts bind.
-    pub fn improve(&mut self, still_time: &mut dyn FnMut() -> bool) {
+    /// Packs again where only amounts bind: the claims of pods that ask for GPUs, or those of all others.
+    pub fn improve(&mut self, accelerated: bool, still_time: &mut dyn FnMut() -> bool) {
         let shape_of = self.shape_of_pods();
-        for (state, claims) in self.groups(&shape_of) {
+        for (state, claims) in self.groups(accelerated, &shape_of) {
             if !still_time() {
                 return;
             }
@@ -43,13 +43,17 @@ impl Solver<'_> {
     }
 
     /// Claims in one state whose pods could change places freely, in groups of two and more.
-    fn groups(&self, shape_of: &Map<usize, ShapeId>) -> Vec<(StateId, Vec<usize>)> {
+    fn groups(&self, accelerated: bool, shape_of: &Map<usize, ShapeId>) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
             let source = self.ground.states.get(claim.state).pool;
             let free_to_list = self.ground.sources[source].min_values.is_empty()
                 && (!self.limits.bind(source) || self.limits.suffice(source, self.places.claims.len()));
-            if free_to_list && claim.pods.iter().all(|pod| self.is_free(shape_of[pod])) {
+            // A pod without GPUs on a claim with them fills a gap, and stays there.
+            let alike = claim.accelerated == accelerated && !claim.pods.is_empty();
+            let free =
+                |pod: &usize| self.shapes[shape_of[pod]].accelerated == accelerated && self.is_free(shape_of[pod]);
+            if alike && free_to_list && claim.pods.iter().all(free) {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
@@ -185,6 +189,7 @@ impl Solver<'_> {
             of.pods.clear();
             of.request = vec![0; columns];
             of.charged_for = None;
+            self.places.close(self.places.nodes + claim);
         }
         for (at, pattern) in bought.iter().enumerate() {
             let claim = claims.get(at).copied().unwrap_or_else(|| {
@@ -226,6 +231,7 @@ impl Solver<'_> {
             of.request = request;
             self.places.extras[self.places.nodes + claim].partials = partials;
             self.shrink(claim);
+            self.places.settle(self.places.nodes + claim);
         }
     }
 }

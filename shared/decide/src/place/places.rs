@@ -135,6 +135,11 @@ impl<'a> Places<'a> {
         self.extras.len() - 1
     }
 
+    /// Takes a claim out of its bucket: nothing is placed on it any more.
+    pub fn close(&mut self, place: PlaceId) {
+        self.bucket_of[place] = usize::MAX;
+    }
+
     /// Puts a claim into the bucket of its state.
     pub fn settle(&mut self, place: PlaceId) {
         let Some(claim) = self.claim(place) else { return };
