@@ -28,6 +28,9 @@ const GOOD_ENOUGH: f64 = 1.005;
 impl Solver<'_> {
     /// Packs again where only amounts bind: the claims of pods that ask for GPUs, or those of all others.
     pub fn improve(&mut self, accelerated: bool, still_time: &mut dyn FnMut() -> bool) {
+        if !self.places.claims.iter().any(|claim| claim.accelerated == accelerated) {
+            return;
+        }
         let shape_of = self.shape_of_pods();
         for (state, claims) in self.groups(accelerated, &shape_of) {
             if !still_time() {
@@ -37,13 +40,16 @@ impl Solver<'_> {
         }
     }
 
-    fn shape_of_pods(&self) -> Map<usize, ShapeId> {
-        let each = self.shapes.iter().enumerate();
-        each.flat_map(|(id, shape)| shape.pods.iter().map(move |pod| (*pod, id))).collect()
+    fn shape_of_pods(&self) -> Vec<ShapeId> {
+        let mut shape_of = vec![0; self.placed.len()];
+        for (id, shape) in self.shapes.iter().enumerate() {
+            shape.pods.iter().for_each(|pod| shape_of[*pod] = id);
+        }
+        shape_of
     }
 
     /// Claims in one state whose pods could change places freely, in groups of two and more.
-    fn groups(&self, accelerated: bool, shape_of: &Map<usize, ShapeId>) -> Vec<(StateId, Vec<usize>)> {
+    fn groups(&self, accelerated: bool, shape_of: &[ShapeId]) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
             let source = self.ground.states.get(claim.state).pool;
@@ -52,7 +58,7 @@ impl Solver<'_> {
             // A pod without GPUs on a claim with them fills a gap, and stays there.
             let alike = claim.accelerated == accelerated && !claim.pods.is_empty();
             let free =
-                |pod: &usize| self.shapes[shape_of[pod]].accelerated == accelerated && self.is_free(shape_of[pod]);
+                |pod: &usize| self.shapes[shape_of[*pod]].accelerated == accelerated && self.is_free(shape_of[*pod]);
             if alike && free_to_list && claim.pods.iter().all(free) {
                 groups.entry(claim.state).or_default().push(at);
             }
@@ -75,7 +81,7 @@ impl Solver<'_> {
         &mut self,
         state: StateId,
         claims: &[usize],
-        shape_of: &Map<usize, ShapeId>,
+        shape_of: &[ShapeId],
         still_time: &mut dyn FnMut() -> bool,
     ) {
         let mut kinds: Vec<(Kind, Vec<usize>)> = vec![];
@@ -84,7 +90,7 @@ impl Solver<'_> {
         for claim in claims {
             let mut counts = BTreeMap::new();
             for pod in &self.places.claims[*claim].pods {
-                let shape = shape_of[pod];
+                let shape = shape_of[*pod];
                 let kind = *kind_of.entry(shape).or_insert_with(|| {
                     let of = Kind { request: self.shapes[shape].request.clone(), part: self.shapes[shape].part };
                     let same = |(known, _): &(Kind, Vec<usize>)| known.request == of.request && known.part == of.part;
@@ -170,7 +176,7 @@ impl Solver<'_> {
         claims: &[usize],
         bought: &[Pattern],
         mut pods: Vec<Vec<usize>>,
-        shape_of: &Map<usize, ShapeId>,
+        shape_of: &[ShapeId],
     ) {
         let source = self.ground.states.get(state).pool;
         let columns = self.ground.columns.len();
@@ -216,7 +222,7 @@ impl Solver<'_> {
                 own.extend(pods[*kind].drain(from..));
             }
             for pod in &own {
-                let shape = &self.shapes[shape_of[pod]];
+                let shape = &self.shapes[shape_of[*pod]];
                 add(&mut request, &shape.request);
                 if let Some(part) = shape.part {
                     request[part.device] += super::ground::take_part(&mut partials, part);

@@ -109,6 +109,15 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// Drops what no answer needs.
+    pub fn forget_rules(&mut self) {
+        self.plans = vec![];
+        self.shapes = vec![];
+        self.cursors = Cursors::default();
+        self.growths = Map::default();
+        self.places.forget_rooms();
+    }
+
     /// How many pods of a shape found a place just now, and whether none is left.
     fn place_shape(
         &mut self,
