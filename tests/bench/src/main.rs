@@ -12,6 +12,7 @@ mod providers;
 mod report;
 mod runtime_api;
 mod size;
+mod solver;
 mod start;
 mod statistics;
 mod warm;
@@ -47,6 +48,11 @@ struct Arguments {
     /// Measure one part alone. The results have only its rows then.
     #[arg(long, value_enum)]
     only: Option<Part>,
+    #[command(flatten)]
+    data: solver::Data,
+    /// What the process does that `solver.peak_mib` is measured in.
+    #[arg(long, hide = true)]
+    print_solver_peak: bool,
 }
 
 /// What can be measured by itself.
@@ -58,6 +64,8 @@ enum Part {
     World,
     /// Catalogue, requests and bursts of the providers.
     Providers,
+    /// Placing pods: speed, nodes, memory, packing.
+    Solver,
 }
 
 fn main() -> ExitCode {
@@ -77,6 +85,9 @@ fn main() -> ExitCode {
 
 /// Answers how many goals were missed.
 fn run(arguments: &Arguments) -> Result<usize> {
+    if arguments.print_solver_peak {
+        return solver::print_peak(&arguments.data).map(|()| 0);
+    }
     let folder = arguments.out.parent().map(PathBuf::from).unwrap_or_default();
     fs::create_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
 
@@ -100,6 +111,9 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     }
     if wanted(Part::Providers) {
         measurements.extend(providers::measure()?);
+    }
+    if wanted(Part::Solver) {
+        measurements.extend(solver::measure(&arguments.data)?);
     }
     Ok(measurements)
 }
