@@ -52,6 +52,5 @@ use solver::Solver;
 pub fn place(scene: &Scene, still_time: &mut dyn FnMut() -> bool) -> Placing {
     let mut solver = Solver::new(scene);
     solver.run(still_time);
-    solver.improve(still_time);
     answer::answer(solver)
 }

@@ -14,6 +14,7 @@ mod providers;
 mod report;
 mod runtime_api;
 mod size;
+mod solver;
 mod start;
 mod statistics;
 mod warm;
@@ -49,6 +50,11 @@ struct Arguments {
     /// Measure one part alone. The results have only its rows then.
     #[arg(long, value_enum)]
     only: Option<Part>,
+    #[command(flatten)]
+    data: solver::Data,
+    /// What the process does that `solver.peak_mib` is measured in.
+    #[arg(long, hide = true)]
+    print_solver_peak: bool,
 }
 
 /// What can be measured by itself.
@@ -62,6 +68,8 @@ enum Part {
     Providers,
     /// The forwarder: memory idle and full, and events a second.
     Forwarder,
+    /// Placing pods: speed, nodes, memory, packing.
+    Solver,
 }
 
 fn main() -> ExitCode {
@@ -81,6 +89,9 @@ fn main() -> ExitCode {
 
 /// Answers how many goals were missed.
 fn run(arguments: &Arguments) -> Result<usize> {
+    if arguments.print_solver_peak {
+        return solver::print_peak(&arguments.data).map(|()| 0);
+    }
     let folder = arguments.out.parent().map(PathBuf::from).unwrap_or_default();
     fs::create_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
 
@@ -108,6 +119,9 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     if wanted(Part::Forwarder) {
         measurements.extend(forwarder::measure(&arguments.bin_dir, logs)?);
         measurements.push(forwarder_events::measure()?);
+    }
+    if wanted(Part::Solver) {
+        measurements.extend(solver::measure(&arguments.data)?);
     }
     Ok(measurements)
 }

@@ -12,27 +12,25 @@ pub struct Measurement {
     pub unit: &'static str,
     pub goal: Option<f64>,
     pub holds: Option<bool>,
-    /// Which way the goal is meant; only the table shows it.
+    /// How the goal is read by people; programs read `holds`.
     #[serde(skip)]
-    pub more_is_better: bool,
+    sign: char,
 }
 
 impl Measurement {
     /// Measured for its own sake, or as a yardstick.
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Measurement {
-        Measurement { name: name.into(), value: rounded(value), unit, goal: None, holds: None, more_is_better: false }
+        Measurement { name: name.into(), value: rounded(value), unit, goal: None, holds: None, sign: ' ' }
     }
 
     /// Promised: holds if it is not greater than the goal. Judged before rounding.
     pub fn at_most(name: impl Into<String>, value: f64, unit: &'static str, goal: f64) -> Measurement {
-        Measurement { goal: Some(goal), holds: Some(value <= goal), ..Measurement::new(name, value, unit) }
+        Measurement { goal: Some(goal), holds: Some(value <= goal), sign: '≤', ..Measurement::new(name, value, unit) }
     }
 
     /// Promised: holds if it is not less than the goal.
     pub fn at_least(name: impl Into<String>, value: f64, unit: &'static str, goal: f64) -> Measurement {
-        let promised =
-            Measurement { goal: Some(goal), holds: Some(value >= goal), ..Measurement::new(name, value, unit) };
-        Measurement { more_is_better: true, ..promised }
+        Measurement { goal: Some(goal), holds: Some(value >= goal), sign: '≥', ..Measurement::new(name, value, unit) }
     }
 }
 
@@ -62,8 +60,7 @@ pub fn as_table(measurements: &[Measurement]) -> String {
 }
 
 fn cells(measurement: &Measurement) -> [String; 5] {
-    let sign = if measurement.more_is_better { "≥" } else { "≤" };
-    let goal = measurement.goal.map(|goal| format!("{sign} {goal}")).unwrap_or_default();
+    let goal = measurement.goal.map(|goal| format!("{} {goal}", measurement.sign)).unwrap_or_default();
     let holds = measurement.holds.map(|holds| if holds { "✓" } else { "✗" }).unwrap_or_default();
     [measurement.name.clone(), format!("{:.3}", measurement.value), measurement.unit.to_owned(), goal, holds.to_owned()]
 }
@@ -89,6 +86,7 @@ mod tests {
     fn a_goal_that_is_just_missed_is_missed_though_rounding_would_hide_it() {
         assert_eq!(Measurement::at_most("a", 6.0, "ms", 6.0).holds, Some(true));
         assert_eq!(Measurement::at_most("a", 6.0001, "ms", 6.0).holds, Some(false));
+        assert_eq!(Measurement::at_least("a", 5.9999, "pods/s", 6.0).holds, Some(false));
         assert_eq!(missed(&measurements()), 1);
     }
 

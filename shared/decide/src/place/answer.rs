@@ -1,6 +1,6 @@
 //! What was placed, in the words of the model: claims with their contract, and where every pod is.
 
-use model::place::{ClaimPlanned, OfferingRef, Placing, PoolRequirement, Where};
+use model::place::{ClaimPlanned, OfferingRef, Placing, PodToPlace, PoolRequirement, Where};
 use model::{CapacityType, Operator, Requirement, Resources, names};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +24,9 @@ type Listed = (Arc<[OfferingRef]>, Vec<CapacityType>);
 pub fn answer(mut solver: Solver<'_>) -> Placing {
     share_slack(&mut solver);
     let scene = solver.ground.scene;
+    let whys = explain::all(&mut solver);
+    // A thousand claims are about to be described: what only the solve needed can go before.
+    solver.forget_rules();
     let mut lists = Lists::default();
     let mut claims = vec![];
     let mut position = vec![usize::MAX; solver.places.claims.len()];
@@ -33,16 +36,13 @@ pub fn answer(mut solver: Solver<'_>) -> Placing {
         let name = format!("claim-{}", claims.len());
         claims.push(planned(&solver, claim, name, &mut lists));
     }
-    let whys = explain::all(&mut solver);
-    let mut pods: Vec<Where> = Vec::with_capacity(scene.pods.len());
-    for (at, pod) in scene.pods.iter().enumerate() {
-        pods.push(match (solver.placed[at], &pod.invalid) {
-            (Some(place), _) if place < solver.places.nodes => Where::Node(place),
-            (Some(place), _) => Where::Claim(position[place - solver.places.nodes]),
-            (None, Some(invalid)) => Where::Nowhere(explain::invalid(invalid)),
-            (None, None) => Where::Nowhere(whys.get(&at).cloned().unwrap_or_else(explain::unknown)),
-        });
-    }
+    let on = |(at, pod): (usize, &PodToPlace)| match (solver.placed[at], &pod.invalid) {
+        (Some(place), _) if place < solver.places.nodes => Where::Node(place),
+        (Some(place), _) => Where::Claim(position[place - solver.places.nodes]),
+        (None, Some(invalid)) => Where::Nowhere(explain::invalid(invalid)),
+        (None, None) => Where::Nowhere(whys.get(&at).cloned().unwrap_or_else(explain::unknown)),
+    };
+    let pods = scene.pods.iter().enumerate().map(on).collect();
     Placing { pods, claims, out_of_time: solver.out_of_time }
 }
 

@@ -26,10 +26,13 @@ const MOST_MACHINES: usize = 12;
 const GOOD_ENOUGH: f64 = 1.005;
 
 impl Solver<'_> {
-    /// Packs again where only amounts bind.
-    pub fn improve(&mut self, still_time: &mut dyn FnMut() -> bool) {
+    /// Packs again where only amounts bind: the claims of pods that ask for GPUs, or those of all others.
+    pub fn improve(&mut self, accelerated: bool, still_time: &mut dyn FnMut() -> bool) {
+        if !self.places.claims.iter().any(|claim| claim.accelerated == accelerated) {
+            return;
+        }
         let shape_of = self.shape_of_pods();
-        for (state, claims) in self.groups(&shape_of) {
+        for (state, claims) in self.groups(accelerated, &shape_of) {
             if !still_time() {
                 return;
             }
@@ -37,19 +40,26 @@ impl Solver<'_> {
         }
     }
 
-    fn shape_of_pods(&self) -> Map<usize, ShapeId> {
-        let each = self.shapes.iter().enumerate();
-        each.flat_map(|(id, shape)| shape.pods.iter().map(move |pod| (*pod, id))).collect()
+    fn shape_of_pods(&self) -> Vec<ShapeId> {
+        let mut shape_of = vec![0; self.placed.len()];
+        for (id, shape) in self.shapes.iter().enumerate() {
+            shape.pods.iter().for_each(|pod| shape_of[*pod] = id);
+        }
+        shape_of
     }
 
     /// Claims in one state whose pods could change places freely, in groups of two and more.
-    fn groups(&self, shape_of: &Map<usize, ShapeId>) -> Vec<(StateId, Vec<usize>)> {
+    fn groups(&self, accelerated: bool, shape_of: &[ShapeId]) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
             let source = self.ground.states.get(claim.state).pool;
             let free_to_list = self.ground.sources[source].min_values.is_empty()
                 && (!self.limits.bind(source) || self.limits.suffice(source, self.places.claims.len()));
-            if free_to_list && claim.pods.iter().all(|pod| self.is_free(shape_of[pod])) {
+            // A pod without GPUs on a claim with them fills a gap, and stays there.
+            let alike = claim.accelerated == accelerated && !claim.pods.is_empty();
+            let free =
+                |pod: &usize| self.shapes[shape_of[*pod]].accelerated == accelerated && self.is_free(shape_of[*pod]);
+            if alike && free_to_list && claim.pods.iter().all(free) {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
@@ -71,7 +81,7 @@ impl Solver<'_> {
         &mut self,
         state: StateId,
         claims: &[usize],
-        shape_of: &Map<usize, ShapeId>,
+        shape_of: &[ShapeId],
         still_time: &mut dyn FnMut() -> bool,
     ) {
         let mut kinds: Vec<(Kind, Vec<usize>)> = vec![];
@@ -80,7 +90,7 @@ impl Solver<'_> {
         for claim in claims {
             let mut counts = BTreeMap::new();
             for pod in &self.places.claims[*claim].pods {
-                let shape = shape_of[pod];
+                let shape = shape_of[*pod];
                 let kind = *kind_of.entry(shape).or_insert_with(|| {
                     let of = Kind { request: self.shapes[shape].request.clone(), part: self.shapes[shape].part };
                     let same = |(known, _): &(Kind, Vec<usize>)| known.request == of.request && known.part == of.part;
@@ -166,7 +176,7 @@ impl Solver<'_> {
         claims: &[usize],
         bought: &[Pattern],
         mut pods: Vec<Vec<usize>>,
-        shape_of: &Map<usize, ShapeId>,
+        shape_of: &[ShapeId],
     ) {
         let source = self.ground.states.get(state).pool;
         let columns = self.ground.columns.len();
@@ -185,6 +195,7 @@ impl Solver<'_> {
             of.pods.clear();
             of.request = vec![0; columns];
             of.charged_for = None;
+            self.places.close(self.places.nodes + claim);
         }
         for (at, pattern) in bought.iter().enumerate() {
             let claim = claims.get(at).copied().unwrap_or_else(|| {
@@ -211,7 +222,7 @@ impl Solver<'_> {
                 own.extend(pods[*kind].drain(from..));
             }
             for pod in &own {
-                let shape = &self.shapes[shape_of[pod]];
+                let shape = &self.shapes[shape_of[*pod]];
                 add(&mut request, &shape.request);
                 if let Some(part) = shape.part {
                     request[part.device] += super::ground::take_part(&mut partials, part);
@@ -226,6 +237,7 @@ impl Solver<'_> {
             of.request = request;
             self.places.extras[self.places.nodes + claim].partials = partials;
             self.shrink(claim);
+            self.places.settle(self.places.nodes + claim);
         }
     }
 }

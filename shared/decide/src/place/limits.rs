@@ -116,13 +116,14 @@ impl Limits {
         charge
     }
 
-    /// Whether so many claims of a pool may list whatever they like.
+    /// Whether so many more claims of a pool may list whatever they like.
     pub fn suffice(&self, pool: usize, claims: usize) -> bool {
         let claims = claims as i64;
-        let enough = |budget: &Budget| {
-            budget.left.iter().zip(&budget.largest).all(|(left, largest)| *left >= largest.saturating_mul(claims))
-        };
-        self.of(pool).all(enough)
+        self.of(pool).all(|budget| {
+            let mut amounts = budget.left.iter().zip(&budget.largest);
+            let nodes = budget.nodes_left.is_none_or(|left| left >= claims.saturating_mul(ONE_NODE));
+            nodes && amounts.all(|(left, largest)| *left >= largest.saturating_mul(claims))
+        })
     }
 
     /// Whether a claim's charge depends on more than its type.

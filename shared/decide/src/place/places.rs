@@ -135,6 +135,16 @@ impl<'a> Places<'a> {
         self.extras.len() - 1
     }
 
+    /// Takes a claim out of its bucket: nothing is placed on it any more.
+    pub fn close(&mut self, place: PlaceId) {
+        self.bucket_of[place] = usize::MAX;
+    }
+
+    /// Drops all that only placing needs.
+    pub fn forget_rooms(&mut self) {
+        (self.buckets, self.extras, self.rooms) = (vec![], vec![], vec![]);
+    }
+
     /// Puts a claim into the bucket of its state.
     pub fn settle(&mut self, place: PlaceId) {
         let Some(claim) = self.claim(place) else { return };

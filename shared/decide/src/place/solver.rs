@@ -77,12 +77,22 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Places what can be placed. Shapes that fail are tried again as long as others got on: a pod may wait for another.
+    /// Places what can be placed: pods that ask for GPUs first, so that their claims are packed well before others fill the gaps.
     pub fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
-        let mut waiting = order::of_shapes(self);
-        self.keep_planned(&waiting);
+        let order = order::of_shapes(self);
+        let accelerated: Vec<ShapeId> = order.iter().copied().filter(|shape| self.shapes[*shape].accelerated).collect();
+        self.keep_planned(&accelerated);
+        self.keep_planned(&order);
+        self.place_shapes(accelerated, still_time);
+        self.improve(true, still_time);
+        self.place_shapes(order, still_time);
+        self.improve(false, still_time);
+    }
+
+    /// Shapes that fail are tried again as long as others got on: a pod may wait for another.
+    fn place_shapes(&mut self, mut waiting: Vec<ShapeId>, still_time: &mut dyn FnMut() -> bool) {
         let mut since_look = 0;
-        loop {
+        while !waiting.is_empty() && !self.out_of_time {
             let mut progress = false;
             let mut failed = vec![];
             for shape in waiting {
@@ -92,11 +102,20 @@ impl<'a> Solver<'a> {
                     failed.push(shape);
                 }
             }
-            if failed.is_empty() || !progress || self.out_of_time {
+            if !progress {
                 return;
             }
             waiting = failed;
         }
+    }
+
+    /// Drops what no answer needs.
+    pub fn forget_rules(&mut self) {
+        self.plans = vec![];
+        self.shapes = vec![];
+        self.cursors = Cursors::default();
+        self.growths = Map::default();
+        self.places.forget_rooms();
     }
 
     /// How many pods of a shape found a place just now, and whether none is left.
@@ -264,6 +283,7 @@ impl<'a> Solver<'a> {
         let planned: Vec<(ShapeId, usize, PlaceId)> = order
             .iter()
             .flat_map(|shape| self.shapes[*shape].pods.iter().map(move |pod| (*shape, *pod)))
+            .filter(|(_, pod)| self.placed[*pod].is_none())
             .filter_map(|(shape, pod)| Some((shape, pod, self.ground.scene.pods[pod].planned?)))
             .filter(|(_, _, place)| self.places.bucket_of.get(*place).is_some_and(|bucket| *bucket != usize::MAX))
             .collect();

@@ -111,7 +111,9 @@ fn pod(at: usize, line: &str) -> Result<PodToPlace> {
     Ok(match kind {
         "generic" => plain(at, &[("my-label", label)], cpu, memory)?,
         "spread-zone" => PodToPlace { spread: spread(names::ZONE), ..plain(at, &[("my-label", label)], cpu, memory)? },
-        "spread-host" => PodToPlace { spread: spread(names::HOSTNAME), ..plain(at, &[("my-label", label)], cpu, memory)? },
+        "spread-host" => {
+            PodToPlace { spread: spread(names::HOSTNAME), ..plain(at, &[("my-label", label)], cpu, memory)? }
+        }
         "affinity-zone" => {
             let affinity = term(names::ZONE, "my-affininity", selected);
             PodToPlace { affinity, ..plain(at, &[("my-affininity", label)], cpu, memory)? }
@@ -137,7 +139,11 @@ fn selector(key: &str, value: &str) -> Selector {
 }
 
 fn one_of(key: &str, values: &[&str]) -> Requirement {
-    Requirement { key: key.into(), operator: Operator::In, values: values.iter().map(|value| (*value).to_owned()).collect() }
+    Requirement {
+        key: key.into(),
+        operator: Operator::In,
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    }
 }
 
 pub fn amounts(of: &[(&str, i128)]) -> Resources {
