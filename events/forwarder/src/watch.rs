@@ -118,7 +118,7 @@ async fn follow<R: Row>(
             Err(error) => {
                 counts::watch_restarted(R::KIND);
                 match status_of(&error) {
-                    Some(404) if served(R::KIND).group != "" => return Ended::NotServed,
+                    Some(404) if !served(R::KIND).group.is_empty() => return Ended::NotServed,
                     Some(400 | 405 | 422) if streams => return Ended::CannotStream,
                     _ => complain::<R>(&error, &mut complaint),
                 }

@@ -59,7 +59,7 @@ pub fn measure() -> Result<Measurement> {
 
 /// As an API server writes it: the type first, with managed fields, on one line.
 fn line(index: usize) -> Result<String> {
-    let waits = index % WAITING == 0;
+    let waits = index.is_multiple_of(WAITING);
     let mut object = pod(index, (!waits).then_some(index % 1000));
     let metadata = &mut object["metadata"];
     metadata["namespace"] = json!("default");
