@@ -31,6 +31,9 @@ const WATCH_SECONDS: u32 = 290;
 /// How often a kind that is not served is asked for again.
 const UNTIL_SERVED: Duration = Duration::from_secs(30);
 
+/// After a watch of something that is said to be served found nothing.
+const UNTIL_ASKED_AGAIN: Duration = Duration::from_secs(1);
+
 /// How often the same complaint about a watch is repeated in the log.
 const UNTIL_REPEATED: Duration = Duration::from_secs(60);
 
@@ -86,7 +89,8 @@ async fn watch<R: Row>(client: &Client, mut streams: bool, news: &mpsc::Sender<N
         };
         match follow::<R>(client, &resource, streams, news, as_news).await {
             Ended::NobodyListens => return,
-            Ended::NotServed => {}
+            // Whatever the two answers that contradict each other mean, they are not asked for without end.
+            Ended::NotServed => tokio::time::sleep(UNTIL_ASKED_AGAIN).await,
             Ended::CannotStream => streams = false,
         }
     }
@@ -114,7 +118,7 @@ async fn follow<R: Row>(
             Err(error) => {
                 counts::watch_restarted(R::KIND);
                 match status_of(&error) {
-                    Some(404) if served(R::KIND).group != "" => return Ended::NotServed,
+                    Some(404) if !served(R::KIND).group.is_empty() => return Ended::NotServed,
                     Some(400 | 405 | 422) if streams => return Ended::CannotStream,
                     _ => complain::<R>(&error, &mut complaint),
                 }

@@ -35,15 +35,20 @@ pub struct Arrived {
 pub struct Double {
     pub url: String,
     arrived: Arc<Mutex<Vec<Arrived>>>,
-    by_path: Arc<BTreeMap<String, (u16, Vec<(String, String)>, String)>>,
+    by_path: Arc<BTreeMap<String, Fixed>>,
 }
+
+/// Status, headers and body of an answer.
+type Fixed = (u16, Vec<(String, String)>, String);
+/// The same as a test writes it, with the beginning of the path it is for.
+type Written<'a> = (&'a str, u16, &'a [(&'a str, &'a str)], &'a str);
 
 impl Double {
     pub async fn start(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         Double::by_path(&[("", status, headers, body)]).await
     }
 
-    pub async fn by_path(answers: &[(&str, u16, &[(&str, &str)], &str)]) -> Self {
+    pub async fn by_path(answers: &[Written<'_>]) -> Self {
         let listening = host::listen(Some("127.0.0.1".parse().unwrap()), 0).await.unwrap();
         let own = |headers: &[(&str, &str)]| {
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()

@@ -9,6 +9,7 @@ mod lambda_sink;
 mod loss;
 mod queue;
 mod replicas;
+mod rows;
 mod scene;
 mod settings;
 mod wakes;
