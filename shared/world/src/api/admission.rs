@@ -4,11 +4,18 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::{edit, objects::Objects, request::Query, status::Failure, store::ResourceKey, versions};
+use super::{
+    edit,
+    objects::Objects,
+    request::Query,
+    status::{About, Failure},
+    store::ResourceKey,
+    versions,
+};
 use crate::resources::{
     crd::prune,
     decode as decoding, defaults,
-    errors::invalid_status,
+    errors::{FieldError, invalid_status},
     kinds::{Registry, Resource, Subresource},
     validate,
 };
@@ -20,9 +27,15 @@ pub fn is_definition(resource: &Resource) -> bool {
 
 /// Reads an object as its schema does. What it does not know is dropped, and said as the client asked: as an error,
 /// as warnings, or not at all.
-pub fn decode(resource: &Resource, value: &mut Value, query: &Query) -> Result<Vec<String>, Failure> {
-    let unknown = decoding::decode(resource, value).map_err(Failure::bad_request)?;
-    say_unknown(resource, &unknown, query)
+pub fn decode(
+    resource: &Resource,
+    value: &mut Value,
+    doubled: &[String],
+    query: &Query,
+) -> Result<Vec<String>, Failure> {
+    let unknown = decoding::decode(resource, value)
+        .map_err(|trouble| Failure::bad_request(decoding::bad_request(resource, &trouble)))?;
+    say_strict(resource, decoding::strict_troubles(doubled, &unknown), query)
 }
 
 /// Reads the configuration of an apply: as an object, but without defaults, which nobody has applied.
@@ -32,20 +45,17 @@ pub fn decode_configuration(resource: &Resource, value: &mut Value, query: &Quer
         Some(custom) => prune(&custom.schema, value),
         None => decoding::decode(resource, value).map_err(Failure::bad_request)?,
     };
-    say_unknown(resource, &unknown, query)
+    say_strict(resource, decoding::strict_troubles(&[], &unknown), query)
 }
 
-fn say_unknown(resource: &Resource, unknown: &[String], query: &Query) -> Result<Vec<String>, Failure> {
-    match query.get("fieldValidation").unwrap_or("Warn") {
-        "Strict" if !unknown.is_empty() => Err(Failure::bad_request(decoding::strict_message(resource, unknown))),
-        "Warn" => Ok(decoding::unknown_warnings(unknown)),
-        "Strict" | "Ignore" => Ok(Vec::new()),
-        other => {
-            let detail = format!(
-                "fieldValidation: Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
-            );
-            Err(options_invalid("PatchOptions", &detail))
+/// What strict decoding finds is an error, a warning or nothing.
+fn say_strict(resource: &Resource, troubles: Vec<String>, query: &Query) -> Result<Vec<String>, Failure> {
+    match query.get("fieldValidation") {
+        Some("Strict") if !troubles.is_empty() => {
+            Err(Failure::bad_request(decoding::strict_message(resource, &troubles)))
         }
+        Some("Strict" | "Ignore") => Ok(Vec::new()),
+        _ => Ok(troubles),
     }
 }
 
@@ -64,9 +74,10 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
     }
     let built_in = resource.custom.is_none();
     if built_in && resource.kind == "Pod" {
+        give_service_account(objects, value)?;
         let classes: Vec<Value> = list(objects, "scheduling.k8s.io", "priorityclasses");
         defaults::admit_pod(value, &classes).map_err(|error| {
-            let about = super::status::About {
+            let about = About {
                 group: "",
                 resource: "pods",
                 name: value["metadata"]["name"].as_str().unwrap_or_default(),
@@ -96,6 +107,25 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
         _ => {}
     }
     edit::drop_nulls(value);
+    Ok(())
+}
+
+/// A pod acts as an account of its namespace. The real server waits a moment for one that is called `default`, which a
+/// controller makes with the namespace; here it is as if it had come meanwhile.
+fn give_service_account(objects: &Objects, pod: &mut Value) -> Result<(), Failure> {
+    let text = |field: &str| pod["spec"][field].as_str().unwrap_or_default().to_owned();
+    let name = Some(text("serviceAccountName")).filter(|name| !name.is_empty()).unwrap_or("default".to_owned());
+    let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let found = objects.get(&("".into(), "serviceaccounts".into()), &namespace, &name);
+    if found.is_none() && name != "default" {
+        let about = About { group: "", resource: "pods", name: pod["metadata"]["name"].as_str().unwrap_or_default() };
+        let why = format!("error looking up service account {namespace}/{name}: serviceaccount {name:?} not found");
+        return Err(Failure::forbidden(about, &why));
+    }
+    pod["spec"]["serviceAccountName"] = name.as_str().into();
+    pod["spec"]["serviceAccount"] = name.into();
+    let account = found.map(|stored| stored.value.clone()).unwrap_or_default();
+    defaults::admit_service_account(pod, &account, &format!("kube-api-access-{}", objects.suffix()));
     Ok(())
 }
 
@@ -143,7 +173,7 @@ pub fn validate(resource: &Resource, value: &Value, old: Option<&Value>) -> Resu
         return Ok(());
     }
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-    Err(from_status(&invalid_status(&resource.group, &resource.kind, name, &errors)))
+    Err(Failure::from_status(&invalid_status(&resource.group, &resource.kind, name, &errors)))
 }
 
 /// The object as it is stored, and small tidying that no client sees.
@@ -165,12 +195,10 @@ pub fn invalid_message(resource: &Resource, name: &str, detail: &str) -> Failure
     failure
 }
 
-/// The parameters of a request are wrong.
-pub fn options_invalid(kind: &str, detail: &str) -> Failure {
-    let mut failure = invalid(&format!("{kind}.meta.k8s.io \"\" is invalid: {detail}"), detail);
-    failure.details["group"] = "meta.k8s.io".into();
-    failure.details["kind"] = kind.into();
-    failure
+/// A kind that wants to know which version is replaced. The resource is named where other refusals name the kind.
+pub fn version_required(resource: &Resource, name: &str) -> Failure {
+    let errors = [FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update")];
+    Failure::from_status(&invalid_status(&resource.group, &resource.plural, name, &errors))
 }
 
 fn invalid(message: &str, detail: &str) -> Failure {
@@ -183,9 +211,4 @@ fn invalid(message: &str, detail: &str) -> Failure {
     };
     let details = json!({ "causes": [{ "reason": reason, "message": said, "field": field }] });
     Failure { details, ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
-}
-
-fn from_status(status: &Value) -> Failure {
-    let message = status["message"].as_str().unwrap_or_default();
-    Failure { details: status["details"].clone(), ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
 }

@@ -1,26 +1,32 @@
 //! Deleting verbs: one object, or all that a selector finds.
 
 use http::{Response, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     admission,
+    decoding::{Body, decode_body},
     objects::{Deleted, Deletion, Propagation, text},
+    options,
     read::success,
     server::{ApiServer, Call, json_response},
     status::Failure,
     versions::shown,
-    write::decode_body,
 };
-use crate::{body::WorldBody, resources::look};
+use crate::{
+    body::WorldBody,
+    resources::{errors::FieldError, kinds::Resource, look},
+};
 
 impl ApiServer {
     pub(super) fn delete(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
         let deletion = deletion(call)?;
+        if call.resource.kind == "Namespace" && IMMORTAL.contains(&call.name()) {
+            return Err(Failure::forbidden(call.about(), "this namespace may not be deleted"));
+        }
         match self.remove(call, call.name(), &deletion)? {
             Deleted::Going(stored) => self.show(call, &stored, StatusCode::OK),
-            // A pod answers with itself even when it is gone at once; other kinds with a Status.
-            Deleted::Gone(stored) if call.resource.kind == "Pod" => self.show(call, &stored, StatusCode::OK),
+            Deleted::Gone(stored) if shows_what_is_gone(&call.resource) => self.show(call, &stored, StatusCode::OK),
             Deleted::Gone(stored) => {
                 let mut details =
                     json!({ "name": call.name(), "kind": call.resource.plural, "uid": text(&stored.value, "uid") });
@@ -42,7 +48,7 @@ impl ApiServer {
             let about = Deletion { uid: Some(text(&stored.value, "uid")), ..deletion.clone() };
             // Somebody else may be quicker; then it is gone, which is what was asked for.
             if self.objects.delete(&call.key, &namespace, &name, &about).is_ok() {
-                items.push(shown(&call.resource, stored.value.clone()));
+                items.push(item(&call.resource, &stored.value));
             }
         }
         let list = json!({ "kind": call.resource.list_kind, "apiVersion": call.resource.api_version(),
@@ -67,24 +73,61 @@ impl ApiServer {
     }
 }
 
+/// Namespaces that every cluster needs.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+
+/// Some kinds answer with the object even when it is gone at once; the others with a Status.
+fn shows_what_is_gone(resource: &Resource) -> bool {
+    const KINDS: [&str; 9] = [
+        "CSINode",
+        "Namespace",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "Pod",
+        "Service",
+        "ServiceAccount",
+        "StorageClass",
+        "VolumeAttachment",
+    ];
+    resource.custom.is_none() && KINDS.contains(&resource.kind.as_str())
+}
+
+/// Items of built-in kinds do not repeat kind and version; those of custom resources do.
+fn item(resource: &Resource, value: &Value) -> Value {
+    let mut item = shown(resource, value.clone());
+    if let (None, Value::Object(object)) = (&resource.custom, &mut item) {
+        object.remove("kind");
+        object.remove("apiVersion");
+    }
+    item
+}
+
 /// `DeleteOptions` from the body, or from the query.
 fn deletion(call: &Call) -> Result<Deletion, Failure> {
-    let options = if call.body.is_empty() { json!({}) } else { decode_body(call)? };
+    let options = if call.body.is_empty() { json!({}) } else { delete_options(call)? };
     let word = |name: &str| options[name].as_str().or_else(|| call.query.get(name)).map(str::to_owned);
-    let grace = options["gracePeriodSeconds"]
-        .as_i64()
-        .or_else(|| call.query.get("gracePeriodSeconds").and_then(|text| text.parse().ok()));
+    let grace = match options["gracePeriodSeconds"].as_i64() {
+        Some(grace) => Some(grace),
+        None => call.query.number("gracePeriodSeconds")?,
+    };
+    let mut errors = Vec::new();
+    if let (Some(policy), true) = (word("propagationPolicy"), options["orphanDependents"].is_boolean()) {
+        let detail = "orphanDependents and deletionPropagation cannot be both set";
+        errors.push(FieldError::invalid("propagationPolicy", policy, detail));
+    }
+    let given_dry_run = options["dryRun"].get(0).and_then(Value::as_str).or_else(|| call.query.given("dryRun"));
+    errors.extend(given_dry_run.filter(|given| *given != "All").map(options::dry_run_error));
     let propagation = match word("propagationPolicy").as_deref() {
         None | Some("Background") => Propagation::Background,
         Some("Foreground") => Propagation::Foreground,
         Some("Orphan") => Propagation::Orphan,
         Some(other) => {
-            let detail = format!(
-                "propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
-            );
-            return Err(admission::options_invalid("DeleteOptions", &detail));
+            let known = ["Foreground", "Background", "Orphan", "nil"];
+            errors.push(FieldError::not_supported("propagationPolicy", other, &known));
+            Propagation::Background
         }
     };
+    options::refuse("DeleteOptions", &errors)?;
     let precondition = |name: &str| options["preconditions"][name].as_str().map(str::to_owned);
     let dry_run = call.query.dry_run() || options["dryRun"].as_array().is_some_and(|list| list.contains(&json!("All")));
     Ok(Deletion {
@@ -94,4 +137,18 @@ fn deletion(call: &Call) -> Result<Deletion, Failure> {
         propagation,
         dry_run,
     })
+}
+
+/// The body of a deletion says how, in an object of its own.
+fn delete_options(call: &Call) -> Result<Value, Failure> {
+    let Body { value, .. } = decode_body(call)?;
+    let kind = value["kind"].as_str().unwrap_or_default();
+    if !kind.is_empty() && kind != "DeleteOptions" {
+        let version = value["apiVersion"].as_str().unwrap_or_default();
+        let message = format!(
+            "{kind} in version {version:?} cannot be handled as a DeleteOptions: converting ({version}.{kind}) to (v1.DeleteOptions): unknown conversion"
+        );
+        return Err(Failure::bad_request(message));
+    }
+    Ok(value)
 }

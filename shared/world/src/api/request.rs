@@ -3,6 +3,8 @@
 use http::{HeaderMap, Method, header::ACCEPT};
 use std::collections::BTreeMap;
 
+use super::status::Failure;
+
 /// A request for a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceRequest {
@@ -62,8 +64,21 @@ impl Query {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// What was given, be it empty.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whatever is not expressly false is true.
     pub fn flag(&self, name: &str) -> bool {
-        matches!(self.0.get(name).map(String::as_str), Some("true" | "1" | "True"))
+        self.given(name).is_some_and(|given| !matches!(given.to_ascii_lowercase().as_str(), "false" | "0"))
+    }
+
+    /// A number, or the server's words about what is none.
+    pub fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let refused = |_| Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
+        text.parse::<i64>().map(Some).map_err(refused)
     }
 
     pub fn dry_run(&self) -> bool {

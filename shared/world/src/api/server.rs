@@ -108,14 +108,24 @@ impl ApiServer {
         }
         let accept = request.headers().get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
         let registry = self.registry();
-        let found =
-            documents::document(&registry, path, accept.unwrap_or_default()).ok_or_else(Failure::no_such_resource)?;
+        let Some(found) = documents::document(&registry, path, accept.unwrap_or_default()) else {
+            let mut parts = path.split('/').skip(1);
+            let known = match (parts.next(), parts.next()) {
+                (Some("api"), _) => true,
+                (Some("apis"), Some(group)) => registry.has_group(group),
+                _ => false,
+            };
+            return if known { Err(Failure::no_such_resource()) } else { Ok(no_such_page()) };
+        };
         Ok(with_body(StatusCode::OK, &found.content_type, found.body.to_string()))
     }
 
     fn resource(&self, asked: ResourceRequest, request: Request<Bytes>) -> Result<Response<WorldBody>, Failure> {
         let ResourceRequest { group, version, namespace, plural, name, subresource } = asked;
-        let resource = self.registry().find(&group, &version, &plural).ok_or_else(Failure::no_such_resource)?;
+        let resource = self.registry().find(&group, &version, &plural);
+        let Some(resource) = resource else {
+            return if self.registry().has_group(&group) { Err(Failure::no_such_resource()) } else { Ok(no_such_page()) };
+        };
         let subresource = match subresource {
             Some(text) => Some(resource.subresource(&text).ok_or_else(Failure::no_such_resource)?),
             None => None,
@@ -134,8 +144,11 @@ impl ApiServer {
         let namespace = if resource.namespaced { namespace } else { Some(String::new()) };
         let call =
             Call { resource, key, subresource, namespace, name, query, form, headers: head.headers, body, stale_by };
-        if call.name.is_some() && call.namespace.is_none() {
-            return Err(Failure::no_such_resource());
+        if call.namespace.is_none() && (call.name.is_some() || head.method != Method::GET) {
+            return Err(match call.name {
+                Some(_) => Failure::no_such_resource(),
+                None => Failure::method_not_allowed(&call.resource.plural),
+            });
         }
         self.verb(&head.method, call)
     }
@@ -153,7 +166,9 @@ impl ApiServer {
             ("PUT", true) => self.update(&call),
             ("PATCH", true) => self.patch(&call),
             ("DELETE", true) => self.delete(&call),
-            ("DELETE", false) => self.delete_collection(&call),
+            ("DELETE", false) if call.resource.verbs.iter().any(|verb| verb == "deletecollection") => {
+                self.delete_collection(&call)
+            }
             _ => Err(not_allowed),
         }
     }
@@ -191,6 +206,11 @@ pub(super) fn failure_response(failure: &Failure) -> Response<WorldBody> {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// Where no API begins, the answer is a page.
+fn no_such_page() -> Response<WorldBody> {
+    with_body(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "404 page not found\n")
 }
 
 pub(super) fn json_response(status: StatusCode, value: &Value) -> Response<WorldBody> {

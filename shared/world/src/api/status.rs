@@ -30,7 +30,10 @@ impl About<'_> {
     }
 
     fn details(&self) -> Value {
-        let mut details = json!({ "name": self.name, "kind": self.resource });
+        let mut details = json!({ "kind": self.resource });
+        if !self.name.is_empty() {
+            details["name"] = self.name.into();
+        }
         if !self.group.is_empty() {
             details["group"] = self.group.into();
         }
@@ -80,7 +83,7 @@ impl Failure {
 
     pub fn method_not_allowed(resource: &str) -> Self {
         let message = "the server does not allow this method on the requested resource";
-        let details = json!({ "kind": resource });
+        let details = if resource.is_empty() { json!({}) } else { json!({ "kind": resource }) };
         Failure { details, ..Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message) }
     }
 
@@ -103,6 +106,18 @@ impl Failure {
     pub fn too_large_body(limit: usize) -> Self {
         let message = format!("Request entity too large: limit is {limit}");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
+    /// A failure that nobody gave a reason for.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
+    /// From a `Status` that says what is invalid.
+    pub fn from_status(status: &Value) -> Self {
+        let message = status["message"].as_str().unwrap_or_default();
+        let details = status["details"].clone();
+        Failure { details, ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
     }
 
     pub fn to_value(&self) -> Value {

@@ -4,12 +4,15 @@ use http::{Method, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::{
-    admission, edit,
+    admission,
+    decoding::{Body, decode_body},
+    edit,
     objects::{Deletion, text},
+    options::{self, Options},
     patching::{self, PatchType},
     server::{ApiServer, Call, json_response, with_body},
     status::{About, Failure},
-    write::{Part, created, decode_body},
+    write::{Part, created},
 };
 use crate::{
     body::WorldBody,
@@ -27,7 +30,10 @@ impl ApiServer {
     ) -> Result<Response<WorldBody>, Failure> {
         match (method.as_str(), subresource) {
             ("GET", Subresource::Status) => self.get(call),
-            ("PUT", Subresource::Status) => self.replace(call, decode_body(call)?, Part::Status),
+            ("PUT", Subresource::Status) => {
+                options::check(Options::Update, &call.query)?;
+                self.replace(call, decode_body(call)?, Part::Status)
+            }
             ("PATCH", Subresource::Status) => self.patch_part(call, Part::Status),
             ("GET", Subresource::Scale) => self.scale(call),
             ("PUT" | "PATCH", Subresource::Scale) => self.set_scale(method, call),
@@ -48,7 +54,7 @@ impl ApiServer {
         let written = self.write(call, Part::Main, |old| {
             let before = scale_of(&call.resource, old);
             let after = if method == Method::PUT {
-                decode_body(call)?
+                decode_body(call)?.value
             } else {
                 let kind = PatchType::of(call.headers.get(CONTENT_TYPE), &call.resource)?;
                 patching::patched(&call.resource, kind, &before, &call.body)?
@@ -71,7 +77,7 @@ impl ApiServer {
 
     /// An eviction is a deletion that asks the disruption budgets first.
     fn evict(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let body = decode_body(call)?;
+        let Body { value: body, .. } = decode_body(call)?;
         let options = &body["deleteOptions"];
         let pod = self.find(call)?;
         let dry_run =
@@ -103,7 +109,7 @@ impl ApiServer {
     }
 
     fn bind(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let node = decode_body(call)?["target"]["name"].as_str().unwrap_or_default().to_owned();
+        let node = decode_body(call)?.value["target"]["name"].as_str().unwrap_or_default().to_owned();
         let now = self.objects.now();
         let about = About { group: "", resource: "pods/binding", name: call.name() };
         self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |pod| {
@@ -147,7 +153,7 @@ impl ApiServer {
 
     /// The namespace controller says with this that a namespace is empty.
     fn finalize(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let finalizers = decode_body(call)?["spec"]["finalizers"].clone();
+        let finalizers = decode_body(call)?.value["spec"]["finalizers"].clone();
         let written =
             self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |namespace| {
                 namespace["spec"]["finalizers"] = finalizers;

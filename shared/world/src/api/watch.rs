@@ -1,7 +1,7 @@
 //! Watches: a stream of changes from a revision on, with initial events, bookmarks, and the end that a real one has.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
@@ -9,7 +9,7 @@ use super::{
     list::{Selection, version},
     request::Query,
     status::Failure,
-    store::{Change, ResourceKey, Store, Stored},
+    store::{Change, ObjectKey, ResourceKey, Store, Stored},
 };
 use crate::{body::WorldBody, clock::Clock};
 
@@ -47,11 +47,16 @@ enum Start {
 pub fn watch(store: Store, clock: Clock, watch: Watch, query: &Query) -> Result<WorldBody, Failure> {
     let bookmarks = query.flag("allowWatchBookmarks");
     let start = start(query)?;
-    let seconds = query.get("timeoutSeconds").and_then(|text| text.parse::<u64>().ok());
-    let longest = seconds.map_or(LONGEST, Duration::from_secs);
+    let seconds = query.number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
+    let longest = seconds.filter(|seconds| *seconds > 0).map_or(LONGEST, Duration::from_secs);
     let (sender, receiver) = mpsc::channel(BUFFER);
+    // What is there now is looked up now: what happens before the first event is read comes after it.
+    let first = match start {
+        Start::Now { .. } => Some(store.list(&watch.resource, watch.namespace.as_deref())),
+        Start::After(_) => None,
+    };
     tokio::spawn(async move {
-        let running = run(&store, clock, &watch, start, bookmarks, &sender);
+        let running = run(&store, clock, &watch, (start, first), bookmarks, &sender);
         // A body that nobody reads any more ends the task too.
         tokio::select! {
             biased;
@@ -92,12 +97,21 @@ fn start(query: &Query) -> Result<Start, Failure> {
     }
 }
 
-async fn run(store: &Store, clock: Clock, watch: &Watch, start: Start, bookmarks: bool, sender: &mpsc::Sender<Bytes>) {
+type Listed = (Vec<(ObjectKey, Arc<Stored>)>, u64);
+
+async fn run(
+    store: &Store,
+    clock: Clock,
+    watch: &Watch,
+    (start, first): (Start, Option<Listed>),
+    bookmarks: bool,
+    sender: &mpsc::Sender<Bytes>,
+) {
     let mut news = store.subscribe();
     let mut seen = match start {
         Start::After(revision) => revision,
         Start::Now { mark_end } => {
-            let (objects, revision) = store.list(&watch.resource, watch.namespace.as_deref());
+            let (objects, revision) = first.unwrap_or_default();
             for (_, stored) in objects.iter().filter(|(_, stored)| watch.selection.matches(&stored.value)) {
                 if sender.send(line("ADDED", &(watch.view)(stored))).await.is_err() {
                     return;
@@ -167,7 +181,7 @@ fn bookmark(watch: &Watch, revision: u64, end_of_initial: bool) -> Bytes {
     let mut object = json!({
         "kind": kind,
         "apiVersion": api_version,
-        "metadata": { "resourceVersion": revision.to_string(), "creationTimestamp": Value::Null },
+        "metadata": { "resourceVersion": revision.to_string() },
     });
     if end_of_initial {
         object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });

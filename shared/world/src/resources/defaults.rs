@@ -5,7 +5,7 @@ mod admission;
 mod controllers;
 mod pod;
 
-pub use admission::{PriorityError, admit_on_create, admit_pod};
+pub use admission::{PriorityError, admit_on_create, admit_pod, admit_service_account};
 pub use controllers::generate_job_selector;
 pub use pod::{default_pod_template, qos_class};
 

@@ -21,8 +21,12 @@ pub fn validate_create(resource: &Resource, object: &Value) -> Vec<FieldError> {
 
 /// The errors of a changed object.
 pub fn validate_update(resource: &Resource, object: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = validate_metadata(resource, object);
-    errors.extend(validate_metadata_update(object, old));
+    // The server checks the metadata of a change twice, once for every kind and once for this one, and says it twice.
+    let mut errors = validate_metadata_update(object, old);
+    errors.extend(errors.clone());
+    if errors.is_empty() {
+        errors.extend(validate_metadata(resource, object));
+    }
     errors.extend(validate_content(resource, object, Some(old)));
     if resource.custom.is_none() {
         errors.extend(validate_change(&resource.kind, object, old));

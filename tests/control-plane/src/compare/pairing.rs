@@ -10,6 +10,7 @@ use std::{cmp::Ordering, collections::BTreeMap, sync::LazyLock};
 static PARTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?P<uid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
+        r"|kube-api-access-(?P<made>[a-z0-9]{5})\b",
         r"|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)",
         r"|(?P<number>\d+)",
     ))
@@ -71,7 +72,7 @@ impl Pairing {
         ours.len() == theirs.len()
             && ours.iter().zip(&theirs).all(|(one, other)| match (one, other) {
                 (Piece::Plain(one), Piece::Plain(other)) => one == other,
-                (Piece::Uid(one), Piece::Uid(other)) => self.are_same_identity(one, other),
+                (Piece::Identity(one), Piece::Identity(other)) => self.are_same_identity(one, other),
                 (Piece::Time(one), Piece::Time(other)) => are_same_time(one, other),
                 (Piece::Number(one), Piece::Number(other)) => one == other || self.is_known_version(one, other),
                 _ => false,
@@ -98,7 +99,7 @@ impl Pairing {
 
 enum Piece<'a> {
     Plain(&'a str),
-    Uid(&'a str),
+    Identity(&'a str),
     Time(&'a str),
     Number(&'a str),
 }
@@ -109,8 +110,8 @@ fn pieces<'a>(parts: &Regex, text: &'a str) -> Vec<Piece<'a>> {
         let Some(whole) = found.get(0) else { continue };
         pieces.push(Piece::Plain(&text[from..whole.start()]));
         from = whole.end();
-        pieces.push(match (found.name("uid"), found.name("time")) {
-            (Some(uid), _) => Piece::Uid(uid.as_str()),
+        pieces.push(match (found.name("uid").or(found.name("made")), found.name("time")) {
+            (Some(identity), _) => Piece::Identity(identity.as_str()),
             (_, Some(time)) => Piece::Time(time.as_str()),
             _ => Piece::Number(whole.as_str()),
         });

@@ -100,7 +100,8 @@ pub enum ScenarioError {
 pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| ScenarioError::Unreadable { path: path.to_owned(), why: error.to_string() })?;
-    serde_saphyr::from_str(&text)
+    // `y` and `n` are texts here, as they are to every reader of YAML 1.2.
+    serde_saphyr::from_str_with_options(&text, serde_saphyr::options! { strict_booleans: true })
         .map_err(|error| ScenarioError::NoScenarios { path: path.to_owned(), why: error.to_string() })
 }
 
