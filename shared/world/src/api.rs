@@ -6,6 +6,7 @@ mod delete;
 mod documents;
 mod edit;
 mod go_json;
+mod label_parser;
 mod list;
 pub mod objects;
 mod options;

@@ -1,6 +1,5 @@
 //! What happens to an object between the request and the store: decoding, defaults, admission, validation.
 
-use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -97,7 +96,10 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
             _ => {}
         }
     }
-    match defaults::initial_status(resource, value) {
+    if built_in {
+        defaults::settle_new(&resource.kind, value);
+    }
+    match defaults::initial_status(resource, value, &objects.now()) {
         Some(status) if built_in => value["status"] = status,
         _ if resource.subresources.contains(&Subresource::Status) && resource.kind != "Node" => {
             if let Value::Object(object) = value {
@@ -127,6 +129,13 @@ fn give_service_account(objects: &Objects, pod: &mut Value) -> Result<(), Failur
     let account = found.map(|stored| stored.value.clone()).unwrap_or_default();
     defaults::admit_service_account(pod, &account, &format!("kube-api-access-{}", objects.suffix()));
     Ok(())
+}
+
+/// What a change brings with it, in kinds that count or note their own changes.
+pub fn carry_on(resource: &Resource, old: &Value, new: &mut Value, now: &str) {
+    if resource.custom.is_none() {
+        defaults::carry_on(&resource.kind, old, new, now);
+    }
 }
 
 /// For controllers, which write past HTTP: defaults, and for pods what admission adds. A status they set stays.
@@ -182,33 +191,8 @@ pub fn in_storage_version(resource: &Resource, mut value: Value) -> Value {
     versions::to_stored(resource, value)
 }
 
-/// One field is wrong, and its message is known already.
-pub fn invalid_message(resource: &Resource, name: &str, detail: &str) -> Failure {
-    let kind =
-        if resource.group.is_empty() { resource.kind.clone() } else { format!("{}.{}", resource.kind, resource.group) };
-    let mut failure = invalid(&format!("{kind} {name:?} is invalid: {detail}"), detail);
-    failure.details["name"] = name.into();
-    failure.details["kind"] = resource.kind.as_str().into();
-    if !resource.group.is_empty() {
-        failure.details["group"] = resource.group.as_str().into();
-    }
-    failure
-}
-
 /// A kind that wants to know which version is replaced. The resource is named where other refusals name the kind.
 pub fn version_required(resource: &Resource, name: &str) -> Failure {
     let errors = [FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update")];
     Failure::from_status(&invalid_status(&resource.group, &resource.plural, name, &errors))
-}
-
-fn invalid(message: &str, detail: &str) -> Failure {
-    let (field, said) = detail.split_once(": ").unwrap_or(("", detail));
-    let reason = match said.split(':').next() {
-        Some("Required value") => "FieldValueRequired",
-        Some("Unsupported value") => "FieldValueNotSupported",
-        Some("Forbidden") => "FieldValueForbidden",
-        _ => "FieldValueInvalid",
-    };
-    let details = json!({ "causes": [{ "reason": reason, "message": said, "field": field }] });
-    Failure { details, ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
 }

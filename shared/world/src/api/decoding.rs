@@ -4,7 +4,11 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use super::{go_json, objects::text, patching, server::Call, status::Failure};
-use crate::resources::{kinds::Resource, openapi, protobuf};
+use crate::resources::{
+    errors::{FieldError, invalid_status},
+    kinds::Resource,
+    openapi, protobuf,
+};
 
 const MEDIA_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 /// How Go prints the type into which the first look at a body goes.
@@ -36,6 +40,10 @@ pub(super) fn decode_body(call: &Call) -> Result<Body, Failure> {
             if let Some(given) = no_object(&value) {
                 return Err(unreadable(format!("json: cannot unmarshal {given} into Go value of type {TYPE_META}")));
             }
+            if call.resource.custom.is_some() && value["kind"].as_str().is_none_or(str::is_empty) {
+                let shown = String::from_utf8_lossy(&call.body);
+                return Err(unrecognized(format!("Object 'Kind' is missing in '{shown}'")));
+            }
             (value, doubled)
         }
         "application/yaml" => {
@@ -47,7 +55,7 @@ pub(super) fn decode_body(call: &Call) -> Result<Body, Failure> {
             (value, Vec::new())
         }
         "application/vnd.kubernetes.protobuf" => {
-            let refused = || unrecognized("provided data does not appear to be a protobuf message".to_owned());
+            let refused = || unrecognized("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]".to_owned());
             (protobuf::to_json(&call.body).ok_or_else(refused)?, Vec::new())
         }
         _ => return Err(Failure::unsupported_media_type(MEDIA_TYPES)),
@@ -79,13 +87,15 @@ pub(super) fn check_type(resource: &Resource, value: &mut Value) -> Result<(), F
         value["kind"] = resource.kind.as_str().into();
         return Ok(());
     }
+    if resource.custom.is_some() && given_version == api_version {
+        let errors = [FieldError::invalid("kind", given_kind.as_str(), &format!("must be {}", resource.kind))];
+        let status = invalid_status(&resource.group, &given_kind, &text(value, "name"), &errors);
+        return Err(Failure::from_status(&status));
+    }
     if resource.custom.is_some() {
-        let (what, given, expected) = if given_version == api_version {
-            ("kind", given_kind, resource.kind.clone())
-        } else {
-            ("API version", given_version, api_version)
-        };
-        let message = format!("the {what} in the data ({given}) does not match the expected {what} ({expected})");
+        let message = format!(
+            "the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+        );
         return Err(Failure::bad_request(message));
     }
     let (group, version) = given_version.split_once('/').unwrap_or(("", &given_version));
@@ -102,7 +112,7 @@ pub(super) fn check_type(resource: &Resource, value: &mut Value) -> Result<(), F
 }
 
 /// The package of a group's internal types.
-fn go_package(group: &str) -> &str {
+pub(super) fn go_package(group: &str) -> &str {
     match group {
         "" | "events.k8s.io" => "core",
         _ => group.split('.').next().unwrap_or_default(),
@@ -115,11 +125,11 @@ pub(super) fn check_namespace(call: &Call, value: &mut Value) -> Result<(), Fail
         value["metadata"] = json!({});
     }
     if !call.resource.namespaced {
-        return if given.is_empty() {
-            Ok(())
-        } else {
-            Err(Failure::bad_request("namespace may not be set on a cluster-scoped object"))
-        };
+        // A namespace means nothing here, and is forgotten.
+        if let Value::Object(metadata) = &mut value["metadata"] {
+            metadata.remove("namespace");
+        }
+        return Ok(());
     }
     let namespace = call.namespace();
     if !given.is_empty() && given != namespace {

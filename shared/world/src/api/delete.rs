@@ -9,7 +9,7 @@ use super::{
     objects::{Deleted, Deletion, Propagation, text},
     options,
     read::success,
-    server::{ApiServer, Call, json_response},
+    server::{ApiServer, Call, json_response, with_warnings},
     status::Failure,
     versions::shown,
 };
@@ -24,7 +24,13 @@ impl ApiServer {
         if call.resource.kind == "Namespace" && IMMORTAL.contains(&call.name()) {
             return Err(Failure::forbidden(call.about(), "this namespace may not be deleted"));
         }
-        match self.remove(call, call.name(), &deletion)? {
+        let mut warnings = Vec::new();
+        let said = call.query.get("propagationPolicy").is_some()
+            || String::from_utf8_lossy(&call.body).contains("propagationPolicy");
+        if keeps_its_pods(&call.resource) && !said {
+            warnings.push(JOB_WARNING.to_owned());
+        }
+        let answer = match self.remove(call, call.name(), &deletion)? {
             Deleted::Going(stored) => self.show(call, &stored, StatusCode::OK),
             Deleted::Gone(stored) if shows_what_is_gone(&call.resource) => self.show(call, &stored, StatusCode::OK),
             Deleted::Gone(stored) => {
@@ -35,7 +41,8 @@ impl ApiServer {
                 }
                 Ok(success(details))
             }
-        }
+        };
+        answer.map(|response| with_warnings(response, &warnings))
     }
 
     pub(super) fn delete_collection(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
@@ -51,8 +58,12 @@ impl ApiServer {
                 items.push(item(&call.resource, &stored.value));
             }
         }
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if call.resource.custom.is_some() {
+            metadata["continue"] = "".into();
+        }
         let list = json!({ "kind": call.resource.list_kind, "apiVersion": call.resource.api_version(),
-            "metadata": { "resourceVersion": revision.to_string() }, "items": items });
+            "metadata": metadata, "items": items });
         Ok(json_response(StatusCode::OK, &list))
     }
 
@@ -71,6 +82,14 @@ impl ApiServer {
         }
         Ok(deleted)
     }
+}
+
+const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; set \
+    propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+
+/// Jobs were made before there was garbage collection, and keep to what was promised then.
+fn keeps_its_pods(resource: &Resource) -> bool {
+    (resource.group.as_str(), resource.kind.as_str()) == ("batch", "Job")
 }
 
 /// Namespaces that every cluster needs.
@@ -118,6 +137,7 @@ fn deletion(call: &Call) -> Result<Deletion, Failure> {
     let given_dry_run = options["dryRun"].get(0).and_then(Value::as_str).or_else(|| call.query.given("dryRun"));
     errors.extend(given_dry_run.filter(|given| *given != "All").map(options::dry_run_error));
     let propagation = match word("propagationPolicy").as_deref() {
+        None if keeps_its_pods(&call.resource) => Propagation::Orphan,
         None | Some("Background") => Propagation::Background,
         Some("Foreground") => Propagation::Foreground,
         Some("Orphan") => Propagation::Orphan,
@@ -141,13 +161,16 @@ fn deletion(call: &Call) -> Result<Deletion, Failure> {
 
 /// The body of a deletion says how, in an object of its own.
 fn delete_options(call: &Call) -> Result<Value, Failure> {
-    let Body { value, .. } = decode_body(call)?;
+    // It is read by itself: no word is said about the object that it is for.
+    let plain = |failure: Failure| {
+        let said = failure.message.split_once("): ").map_or(failure.message.as_str(), |(_, said)| said);
+        Failure::bad_request(said.rsplit_once(" (").map_or(said, |(said, _)| said))
+    };
+    let Body { value, .. } = decode_body(call).map_err(plain)?;
     let kind = value["kind"].as_str().unwrap_or_default();
     if !kind.is_empty() && kind != "DeleteOptions" {
         let version = value["apiVersion"].as_str().unwrap_or_default();
-        let message = format!(
-            "{kind} in version {version:?} cannot be handled as a DeleteOptions: converting ({version}.{kind}) to (v1.DeleteOptions): unknown conversion"
-        );
+        let message = format!("converting ({version}.{kind}) to (v1.DeleteOptions): unknown conversion");
         return Err(Failure::bad_request(message));
     }
     Ok(value)

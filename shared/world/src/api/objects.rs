@@ -267,6 +267,10 @@ fn count_generation(before: &Value, after: &mut Value) {
         let mut asked = value.as_object().cloned().unwrap_or_default();
         asked.remove("metadata");
         asked.remove("status");
+        // Where a pod runs is decided, not asked for.
+        if let (Some("Pod"), Some(spec)) = (value["kind"].as_str(), asked.get_mut("spec")) {
+            spec["nodeName"] = Value::Null;
+        }
         asked
     };
     if asked(before) != asked(after) {
@@ -275,17 +279,21 @@ fn count_generation(before: &Value, after: &mut Value) {
 }
 
 fn preconditions(about: About<'_>, value: &Value, deletion: &Deletion) -> Result<(), Failure> {
-    let check = |field: &str, shown: &str, wanted: &Option<String>| match wanted {
+    // The kind stands here where other refusals name the resource.
+    let about = About { resource: value["kind"].as_str().unwrap_or_default(), ..about };
+    let check = |field: &str, shown: &str, wanted: &Option<String>, what: &str| match wanted {
         Some(wanted) if *wanted != text(value, field) => {
             let found = text(value, field);
-            let why =
-                format!("Precondition failed: {shown} in precondition: {wanted}, {shown} in object meta: {found}");
+            let why = format!(
+                "the {shown} in the precondition ({wanted}) does not match the {shown} in record ({found}). The object \
+                 might have been {what}"
+            );
             Err(Failure::conflict(about, &why))
         }
         _ => Ok(()),
     };
-    check("uid", "UID", &deletion.uid)?;
-    check("resourceVersion", "ResourceVersion", &deletion.resource_version)
+    check("uid", "UID", &deletion.uid, "deleted and then recreated")?;
+    check("resourceVersion", "ResourceVersion", &deletion.resource_version, "modified")
 }
 
 /// Only pods are deleted gracefully, and only while a kubelet has to stop them. A period can only become shorter.
@@ -318,10 +326,12 @@ fn add_propagation_finalizer(value: &mut Value, propagation: Propagation) {
     };
     let metadata = metadata_of(value);
     let list = metadata.entry("finalizers").or_insert_with(|| json!([]));
-    if let Value::Array(list) = list
-        && !list.iter().any(|one| one == finalizer)
-    {
-        list.push(finalizer.into());
+    if let Value::Array(list) = list {
+        // The last word counts: who orphans does not wait for dependents, and the other way round.
+        list.retain(|one| one == finalizer || (one != "orphan" && one != "foregroundDeletion"));
+        if !list.iter().any(|one| one == finalizer) {
+            list.push(finalizer.into());
+        }
     }
 }
 

@@ -113,6 +113,11 @@ pub fn apply_configuration(resource: &Resource, body: &Bytes) -> Result<Value, F
     Ok(config)
 }
 
+/// Whether a configuration fits its schema, before anything is filled in.
+pub fn check_configuration(resource: &Resource, config: &Value) -> Result<(), Failure> {
+    apply::check_config(config, &schema(resource)).map_err(failure)
+}
+
 /// Server-side apply.
 pub fn applied(
     resource: &Resource,
@@ -142,10 +147,22 @@ pub fn tracked(
     let ignored = ignored(resource, &schema, subresource);
     let manager = Manager { name: manager, subresource, ignored: &ignored };
     let mut tracked = apply::track_update(old, new, &manager, &schema, now);
+    if subresource == "scale" {
+        forget_times_of_scale(&mut tracked);
+    }
     if let Some(old) = old {
         keep_times_if_nothing_else_changed(old, &mut tracked);
     }
     tracked
+}
+
+/// Who scales is noted without a time.
+fn forget_times_of_scale(object: &mut Value) {
+    for entry in object["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+        if let (true, Value::Object(entry)) = (entry["subresource"] == "scale", entry) {
+            entry.remove("time");
+        }
+    }
 }
 
 fn schema(resource: &Resource) -> Schema {

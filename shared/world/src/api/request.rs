@@ -25,8 +25,18 @@ pub struct Query(BTreeMap<String, String>);
 pub enum Form {
     Object,
     Table,
-    /// Metadata only.
+    /// Metadata only, of one object or of a list.
     Partial,
+    PartialList,
+}
+
+/// Why no form was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unacceptable {
+    /// No media type that is written here.
+    Type,
+    /// JSON, but as something that is not offered.
+    Form,
 }
 
 /// `/api/v1/…` and `/apis/<group>/<version>/…`, if the path names a resource.
@@ -101,26 +111,33 @@ pub fn verb(method: &Method, request: &ResourceRequest, query: &Query) -> &'stat
     }
 }
 
-/// The first form in `Accept` that is JSON. `None` if the client takes no JSON at all.
-pub fn form(headers: &HeaderMap) -> Option<Form> {
+/// The first form in `Accept` that is JSON.
+pub fn form(headers: &HeaderMap) -> Result<Form, Unacceptable> {
     let accept: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     if accept.iter().all(|value| value.trim().is_empty()) {
-        return Some(Form::Object);
+        return Ok(Form::Object);
     }
-    accept.iter().flat_map(|value| value.split(',')).find_map(|clause| {
+    let mut refused = Unacceptable::Type;
+    let found = accept.iter().flat_map(|value| value.split(',')).find_map(|clause| {
         let mut parameters = clause.split(';').map(str::trim);
         let essence = parameters.next().unwrap_or_default().to_ascii_lowercase();
-        if !["application/json", "application/*", "*/*"].contains(&essence.as_str()) {
+        if !["application/json", "*/*"].contains(&essence.as_str()) {
             return None;
         }
-        let wanted = parameters.find_map(|parameter| parameter.strip_prefix("as="));
-        match wanted {
+        refused = Unacceptable::Form;
+        let parameters: Vec<&str> = parameters.collect();
+        let of = |name: &str| parameters.iter().find_map(|parameter| parameter.strip_prefix(name));
+        let known = of("g=").is_none_or(|group| group == "meta.k8s.io") && of("v=").is_none_or(|version| version == "v1");
+        match of("as=") {
             None => Some(Form::Object),
+            _ if !known => None,
             Some("Table") => Some(Form::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => Some(Form::Partial),
+            Some("PartialObjectMetadata") => Some(Form::Partial),
+            Some("PartialObjectMetadataList") => Some(Form::PartialList),
             Some(_) => None,
         }
-    })
+    });
+    found.ok_or(refused)
 }
 
 #[cfg(test)]
@@ -167,10 +184,11 @@ mod tests {
             headers.insert(ACCEPT, accept.parse().unwrap());
             assert_eq!(form(&headers), expected, "{accept}");
         };
-        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Some(Form::Table));
-        check("application/vnd.kubernetes.protobuf, */*", Some(Form::Object));
-        check("application/vnd.kubernetes.protobuf,application/json", Some(Form::Object));
-        check("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Some(Form::Partial));
-        check("application/vnd.kubernetes.protobuf", None);
+        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Ok(Form::Table));
+        check("application/vnd.kubernetes.protobuf, */*", Ok(Form::Object));
+        check("application/vnd.kubernetes.protobuf,application/json", Ok(Form::Object));
+        check("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Ok(Form::PartialList));
+        check("application/vnd.kubernetes.protobuf", Err(Unacceptable::Type));
+        check("application/json;as=Nothing", Err(Unacceptable::Form));
     }
 }

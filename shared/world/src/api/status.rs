@@ -10,6 +10,8 @@ pub struct Failure {
     pub reason: &'static str,
     pub message: String,
     pub details: Value,
+    /// What was noticed before it failed is said all the same.
+    pub warnings: Vec<String>,
 }
 
 /// Which object an error is about.
@@ -43,7 +45,7 @@ impl About<'_> {
 
 impl Failure {
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Failure { code, reason, message: message.into(), details: Value::Null }
+        Failure { code, reason, message: message.into(), details: Value::Null, warnings: Vec::new() }
     }
 
     pub fn not_found(about: About<'_>) -> Self {
@@ -81,10 +83,9 @@ impl Failure {
         Failure { details: about.details(), ..Failure::new(StatusCode::FORBIDDEN, "Forbidden", message) }
     }
 
-    pub fn method_not_allowed(resource: &str) -> Self {
+    pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        let details = if resource.is_empty() { json!({}) } else { json!({ "kind": resource }) };
-        Failure { details, ..Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message) }
+        Failure { details: json!({}), ..Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message) }
     }
 
     pub fn expired(message: impl Into<String>) -> Self {
@@ -106,6 +107,11 @@ impl Failure {
     pub fn too_large_body(limit: usize) -> Self {
         let message = format!("Request entity too large: limit is {limit}");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
+    pub fn warning(mut self, warnings: &[String]) -> Self {
+        self.warnings.extend_from_slice(warnings);
+        self
     }
 
     /// A failure that nobody gave a reason for.

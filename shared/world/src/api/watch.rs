@@ -7,11 +7,12 @@ use tokio::sync::mpsc;
 
 use super::{
     list::{Selection, version},
+    options,
     request::Query,
     status::Failure,
     store::{Change, ObjectKey, ResourceKey, Store, Stored},
 };
-use crate::{body::WorldBody, clock::Clock};
+use crate::{body::WorldBody, clock::Clock, resources::errors::FieldError};
 
 /// How often a watcher that asked for bookmarks hears of the present revision.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ pub struct Watch {
     pub selection: Selection,
     /// Turns an object into what the client asked for (its version, a table row, metadata only).
     pub view: Arc<dyn Fn(&Stored) -> Bytes + Send + Sync>,
+    /// How a bookmark looks, where it is more than a version: revision, and whether the initial events end here.
+    pub bookmark: Option<Arc<dyn Fn(u64, bool) -> Bytes + Send + Sync>>,
     /// `apiVersion` and `kind` for bookmarks.
     pub type_meta: (String, String),
 }
@@ -69,26 +72,24 @@ pub fn watch(store: Store, clock: Clock, watch: Watch, query: &Query) -> Result<
 }
 
 fn start(query: &Query) -> Result<Start, Failure> {
-    let initial = query.get("sendInitialEvents");
-    let invalid = |message: &str| {
-        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {message}");
-        Err(Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message))
-    };
-    match (initial, query.get("resourceVersionMatch")) {
-        (Some(_), Some("NotOlderThan")) => {}
-        (Some(_), _) => {
-            return invalid(
-                "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            );
-        }
-        (None, Some(_)) => {
-            return invalid(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            );
-        }
-        (None, None) => {}
+    let mut errors = Vec::new();
+    let mut forbid = |why: &str| errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    let (initial, wanted) = (query.given("sendInitialEvents").is_some(), query.get("resourceVersionMatch"));
+    if initial && wanted != Some("NotOlderThan") {
+        forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
     }
-    if initial == Some("true") {
+    if wanted.is_some() && !initial {
+        forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    if let Some(other) = wanted.filter(|wanted| *wanted != "NotOlderThan") {
+        errors.push(FieldError::not_supported("resourceVersionMatch", other, &["NotOlderThan"]));
+    }
+    if query.get("continue").is_some() {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    }
+    options::refuse("ListOptions", &errors)?;
+    if query.flag("sendInitialEvents") {
         return Ok(Start::Now { mark_end: true });
     }
     match query.get("resourceVersion") {
@@ -173,10 +174,20 @@ fn event(watch: &Watch, change: &Change) -> Option<Bytes> {
         (true, false) => "DELETED",
         (false, false) => return None,
     };
-    Some(line(kind, &(watch.view)(&change.after)))
+    // Who cannot see an object any more is shown how it was, at the version at which it left.
+    let left = change.before.as_ref().filter(|_| kind == "DELETED" && !change.deleted);
+    let shown = left.map(|before| {
+        let mut value = before.value.clone();
+        value["metadata"]["resourceVersion"] = change.revision.to_string().into();
+        Stored::unsaved(value)
+    });
+    Some(line(kind, &(watch.view)(shown.as_ref().unwrap_or(&change.after))))
 }
 
 fn bookmark(watch: &Watch, revision: u64, end_of_initial: bool) -> Bytes {
+    if let Some(shown) = &watch.bookmark {
+        return line("BOOKMARK", &shown(revision, end_of_initial));
+    }
     let (api_version, kind) = &watch.type_meta;
     let mut object = json!({
         "kind": kind,

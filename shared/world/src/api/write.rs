@@ -11,7 +11,7 @@ use super::{
     objects::{Written, text},
     options::{self, Options},
     patching::{self, PatchType},
-    server::{ApiServer, Call, with_body},
+    server::{ApiServer, Call, with_body, with_warnings},
     status::{About, Failure},
     store::Stored,
     versions::shown,
@@ -26,6 +26,18 @@ use crate::{
 pub(super) enum Part {
     Main,
     Status,
+    Scale,
+}
+
+impl Part {
+    /// As managed fields name it.
+    fn subresource(self) -> Option<&'static str> {
+        match self {
+            Part::Main => None,
+            Part::Status => Some("status"),
+            Part::Scale => Some("scale"),
+        }
+    }
 }
 
 impl ApiServer {
@@ -41,6 +53,12 @@ impl ApiServer {
         let (resource, Body { mut value, doubled }) = (&call.resource, body);
         check_type(resource, &mut value)?;
         let warnings = admission::decode(resource, &mut value, &doubled, &call.query)?;
+        let stored = self.create_decoded(call, value).map_err(|failure| failure.warning(&warnings))?;
+        Ok((stored, warnings))
+    }
+
+    fn create_decoded(&self, call: &Call, mut value: Value) -> Result<Arc<Stored>, Failure> {
+        let resource = &call.resource;
         check_namespace(call, &mut value)?;
         admission::default(resource, &mut value);
         self.check_namespace_is_there(call, &text(&value, "name"))?;
@@ -51,16 +69,17 @@ impl ApiServer {
         self.objects.prepare(&mut value);
         admission::begin(&self.objects, resource, &mut value)?;
         admission::validate(resource, &value, None)?;
-        if !version.is_empty() {
+        let names_a_version = !version.is_empty() && call.name.is_none();
+        if names_a_version {
             return Err(Failure::internal("resourceVersion should not be set on objects to be created"));
         }
         if admission::is_definition(resource) {
-            value["status"] = kinds::accepted_status(&value, &now);
+            value["status"] = kinds::first_status(&value);
         }
         let value = admission::in_storage_version(resource, value);
         let stored = self.objects.create(&call.key, value, call.query.dry_run())?;
         self.learn(resource, &stored, call.query.dry_run());
-        Ok((stored, warnings))
+        Ok(stored)
     }
 
     pub(super) fn update(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
@@ -82,7 +101,7 @@ impl ApiServer {
         check_namespace(call, &mut value)?;
         check_name(call, &value)?;
         let uid = text(&value, "uid");
-        let written = self.write(call, part, |old| {
+        let outcome = self.write(call, part, |old| {
             // A whole object that names an identity is meant for no other.
             let found = text(old, "uid");
             if uid.is_empty() || uid == found {
@@ -94,7 +113,8 @@ impl ApiServer {
                  Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
             );
             Err(Failure::conflict(call.about(), &why))
-        })?;
+        });
+        let written = outcome.map_err(|failure| failure.warning(&warnings))?;
         Ok(with_warnings(self.show(call, &written.stored, StatusCode::OK)?, &warnings))
     }
 
@@ -113,8 +133,9 @@ impl ApiServer {
             check_version(call, &old, &new)?;
             merge_part(resource, part, &old, &mut new);
             admission::default(resource, &mut new);
-            let subresource = (part == Part::Status).then_some("status");
-            let new = patching::tracked(resource, Some(&old), new, &call.field_manager(), subresource, &now);
+            admission::carry_on(resource, &old, &mut new, &now);
+            let manager = call.field_manager();
+            let new = patching::tracked(resource, Some(&old), new, &manager, part.subresource(), &now);
             admission::validate(resource, &new, Some(&old))?;
             *live = admission::in_storage_version(resource, new);
             Ok(())
@@ -150,6 +171,7 @@ impl ApiServer {
     fn apply(&self, call: &Call, part: Part) -> Result<Response<WorldBody>, Failure> {
         let manager = call.query.get("fieldManager").unwrap_or_default();
         let mut config = patching::apply_configuration(&call.resource, &call.body)?;
+        patching::check_configuration(&call.resource, &config)?;
         check_namespace(call, &mut config)?;
         if config["metadata"].get("name").is_none() {
             config["metadata"]["name"] = call.name().into();
@@ -157,7 +179,7 @@ impl ApiServer {
         check_name(call, &config)?;
         let warnings = admission::decode_configuration(&call.resource, &mut config, &call.query)?;
         let (force, now) = (call.query.flag("force"), self.objects.now());
-        let subresource = (part == Part::Status).then_some("status");
+        let subresource = part.subresource();
         let applying =
             |live: Option<&Value>| patching::applied(&call.resource, live, &config, manager, subresource, force, &now);
         if self.objects.get(&call.key, call.namespace(), call.name()).is_none() && part == Part::Main {
@@ -184,11 +206,24 @@ impl ApiServer {
         Ok(with_warnings(self.show(call, &written.stored, StatusCode::OK)?, &warnings))
     }
 
-    /// A definition that was written is served from now on.
+    /// A definition that was written is served from now on, and says so.
     fn learn(&self, resource: &Resource, stored: &Stored, dry_run: bool) {
-        if admission::is_definition(resource) && !dry_run {
-            self.registry_mut().install(&stored.value);
+        if !admission::is_definition(resource) || dry_run {
+            return;
         }
+        self.registry_mut().install(&stored.value);
+        let key = ("apiextensions.k8s.io".into(), "customresourcedefinitions".into());
+        let now = self.objects.now();
+        // It may be gone again already, which is as good.
+        _ = self.objects.update(&key, "", &text(&stored.value, "name"), false, |definition| {
+            let old = definition.clone();
+            definition["status"] = kinds::accepted_status(&old, &now);
+            if definition["status"] != old["status"] {
+                let new = std::mem::take(definition);
+                *definition = patching::tracked(resource, Some(&old), new, "kube-apiserver", Some("status"), &now);
+            }
+            Ok(())
+        });
     }
 
     fn check_namespace_is_there(&self, call: &Call, object: &str) -> Result<(), Failure> {
@@ -238,8 +273,8 @@ fn merge_part(resource: &Resource, part: Part, old: &Value, new: &mut Value) {
         }
     };
     match part {
-        Part::Main if has_status => put_back(new, "status"),
-        Part::Main => {}
+        Part::Main | Part::Scale if has_status => put_back(new, "status"),
+        Part::Main | Part::Scale => {}
         Part::Status => {
             let status = new.get("status").cloned();
             let mut metadata = new["metadata"].clone();
@@ -261,16 +296,6 @@ fn merge_part(resource: &Resource, part: Part, old: &Value, new: &mut Value) {
             }
         }
     }
-}
-
-fn with_warnings(mut response: Response<WorldBody>, warnings: &[String]) -> Response<WorldBody> {
-    for warning in warnings {
-        let text = format!("299 - \"{}\"", warning.replace('\\', "\\\\").replace('"', "\\\""));
-        if let Ok(value) = http::HeaderValue::from_str(&text) {
-            response.headers_mut().append(http::header::WARNING, value);
-        }
-    }
-    response
 }
 
 /// For subresources that answer with the object they changed.

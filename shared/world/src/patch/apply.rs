@@ -96,7 +96,7 @@ fn entries_after(old: &Value, new: &Value, manager: &Manager<'_>) -> Managed {
     managed::decode(new).ok().filter(|managed| !managed.is_empty()).unwrap_or_else(of_old)
 }
 
-fn check_config(config: &Value, schema: &Schema) -> Result<(), PatchError> {
+pub fn check_config(config: &Value, schema: &Schema) -> Result<(), PatchError> {
     let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if api_version != schema.api_version || kind != schema.kind {

@@ -10,7 +10,7 @@ pub use controllers::generate_job_selector;
 pub use pod::{default_pod_template, qos_class};
 
 use crate::resources::kinds::Resource;
-use crate::resources::look::{at, default_text, default_to, each_item, has, object_at, text};
+use crate::resources::look::{at, default_text, default_to, each_item, has, items, object_at, text};
 use serde_json::{Value, json};
 
 /// Fills the defaults of a built-in kind in place. Custom resources get theirs in `decode`.
@@ -22,7 +22,21 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         "Pod" => pod::default_pod(object),
         "Deployment" => controllers::deployment(object),
         "StatefulSet" => controllers::stateful_set(object),
-        "DaemonSet" => controllers::daemon_set(object),
+        "DaemonSet" => {
+            controllers::daemon_set(object);
+            default_text(object_at(object_at(object, "metadata"), "annotations"), TEMPLATE_GENERATION, "1");
+        }
+        "Event" => {
+            let events_group = resource.group == "events.k8s.io";
+            let times: &[&str] = if events_group {
+                &["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"]
+            } else {
+                &["eventTime", "firstTimestamp", "lastTimestamp"]
+            };
+            for time in times {
+                default_to(object, time, Value::Null);
+            }
+        }
         "ReplicaSet" => controllers::replica_set(object),
         "Job" => controllers::job(object),
         "Service" => service(object),
@@ -43,14 +57,23 @@ pub fn apply(resource: &Resource, object: &mut Value) {
 
 /// The status a new object starts with, whatever the client sent. None where the client's own stays: nodes, and kinds
 /// that have none.
-pub fn initial_status(resource: &Resource, object: &Value) -> Option<Value> {
+pub fn initial_status(resource: &Resource, object: &Value, now: &str) -> Option<Value> {
     if resource.subresource("status").is_none() || resource.kind == "Node" {
         return None;
     }
     Some(match resource.kind.as_str() {
-        "Pod" => json!({"phase": "Pending", "qosClass": qos_class(object)}),
+        "Pod" => {
+            let mut status = json!({"phase": "Pending", "qosClass": qos_class(object)});
+            if !items(object, &["spec", "schedulingGates"]).is_empty() {
+                let message = "Scheduling is blocked due to non-empty scheduling gates";
+                status["conditions"] = json!([{"type": "PodScheduled", "status": "False", "lastProbeTime": null,
+                    "lastTransitionTime": now, "reason": "SchedulingGated", "message": message}]);
+            }
+            status
+        }
         "Namespace" => json!({"phase": "Active"}),
-        "PersistentVolume" | "PersistentVolumeClaim" => json!({"phase": "Pending"}),
+        "PersistentVolume" => json!({"phase": "Pending", "lastPhaseTransitionTime": now}),
+        "PersistentVolumeClaim" => json!({"phase": "Pending"}),
         "Service" => json!({"loadBalancer": {}}),
         "ReplicaSet" => json!({"replicas": 0}),
         "StatefulSet" => json!({"replicas": 0, "availableReplicas": 0}),
@@ -116,7 +139,44 @@ fn namespace(object: &mut Value) {
     if !name.is_empty() {
         object_at(object_at(object, "metadata"), "labels")["kubernetes.io/metadata.name"] = json!(name);
     }
-    default_to(object_at(object, "spec"), "finalizers", json!(["kubernetes"]));
+}
+
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// What a new object gets that nobody manages: it is no default of a field, but the server's own doing.
+pub fn settle_new(kind: &str, object: &mut Value) {
+    if kind == "Namespace" {
+        namespace(object);
+        let spec = object_at(object, "spec");
+        if items(spec, &["finalizers"]).iter().all(|one| one != "kubernetes") {
+            let mut finalizers = items(spec, &["finalizers"]).to_vec();
+            finalizers.push(json!("kubernetes"));
+            spec["finalizers"] = Value::Array(finalizers);
+        }
+    }
+}
+
+/// What an update brings with it.
+pub fn carry_on(kind: &str, old: &Value, new: &mut Value, now: &str) {
+    match kind {
+        // The finalizers of a namespace have a path of their own.
+        "Namespace" => {
+            let before = at(old, &["spec", "finalizers"]).clone();
+            if !before.is_null() {
+                object_at(new, "spec")["finalizers"] = before;
+            }
+        }
+        "DaemonSet" => {
+            let before = text(old, &["metadata", "annotations", TEMPLATE_GENERATION]).parse::<i64>().unwrap_or(1);
+            let changed = at(old, &["spec", "template"]) != at(new, &["spec", "template"]);
+            let generation = before + i64::from(changed);
+            object_at(object_at(new, "metadata"), "annotations")[TEMPLATE_GENERATION] = json!(generation.to_string());
+        }
+        "PersistentVolume" if at(old, &["status", "phase"]) != at(new, &["status", "phase"]) => {
+            object_at(new, "status")["lastPhaseTransitionTime"] = json!(now);
+        }
+        _ => {}
+    }
 }
 
 fn node(object: &mut Value) {

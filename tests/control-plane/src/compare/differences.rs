@@ -111,6 +111,15 @@ impl Comparing<'_> {
                 (Some(Value::Array(ours)), Some(Value::Array(theirs))) if key == "managedFields" => {
                     self.lists(&below, &by_manager(ours), &by_manager(theirs));
                 }
+                // Go walks its maps in any order, and so do the causes that it finds there.
+                (Some(Value::Array(ours)), Some(Value::Array(theirs))) if below.ends_with("details.causes") => {
+                    self.lists(&below, &by_text(ours), &by_text(theirs));
+                }
+                (Some(Value::String(ours)), Some(Value::String(theirs))) if key == "message" && path == "body" => {
+                    let same = self.pairing.are_same_text(ours, theirs)
+                        || self.pairing.are_same_text(&in_order(ours), &in_order(theirs));
+                    self.one(&below, world.get(key), server.get(key), same);
+                }
                 (Some(ours), Some(theirs)) => self.values(&below, ours, theirs),
                 (None, Some(_)) if self.subset => {}
                 (ours, theirs) => self.one(&below, ours, theirs, false),
@@ -162,6 +171,30 @@ fn by_manager(entries: &[Value]) -> Vec<Value> {
         ["manager", "operation", "subresource", "apiVersion"].map(|key| entry[key].as_str().unwrap_or_default().to_owned())
     });
     sorted
+}
+
+fn by_text(causes: &[Value]) -> Vec<Value> {
+    let mut sorted = causes.to_vec();
+    sorted.sort_by_key(ToString::to_string);
+    sorted
+}
+
+/// The messages of several causes, `[a: x, b: y]`, in one order: each begins with a field and what is wrong with it.
+fn in_order(message: &str) -> String {
+    let Some((head, list)) = message.split_once(" is invalid: [") else { return message.to_owned() };
+    let labels = ["Invalid value", "Required value", "Forbidden", "Unsupported value", "Duplicate value", "Too "];
+    let mut parts: Vec<String> = Vec::new();
+    for piece in list.trim_end_matches(']').split(", ") {
+        let begins = piece.split_once(": ").is_some_and(|(field, said)| {
+            !field.contains(' ') && labels.iter().any(|label| said.starts_with(label))
+        });
+        match parts.last_mut() {
+            Some(last) if !begins => *last = format!("{last}, {piece}"),
+            _ => parts.push(piece.to_owned()),
+        }
+    }
+    parts.sort();
+    format!("{head} is invalid: [{}]", parts.join(", "))
 }
 
 /// What makes an item of a discovery document itself.

@@ -3,7 +3,7 @@
 use crate::resources::errors::FieldError;
 use crate::resources::kinds::Resource;
 use crate::resources::look::{at, entries, has, items, text};
-use crate::resources::names::{check_label, check_label_value, check_name, check_qualified_name};
+use crate::resources::names::{check_label, check_label_key, check_label_value, check_name, check_qualified_name};
 use serde_json::Value;
 
 const ANNOTATION_BYTES: usize = 256 * 1024;
@@ -44,7 +44,7 @@ pub fn validate_metadata(resource: &Resource, object: &Value) -> Vec<FieldError>
 pub fn validate_labels(labels: &Value, field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in entries(labels, &[]) {
-        errors.extend(check_qualified_name(key).iter().map(|wrong| FieldError::invalid(field, key, wrong)));
+        errors.extend(check_label_key(key).iter().map(|wrong| FieldError::invalid(field, key, wrong)));
         let value = value.as_str().unwrap_or_default();
         errors.extend(check_label_value(value).iter().map(|wrong| FieldError::invalid(field, value, wrong)));
     }
