@@ -13,16 +13,14 @@ use provider_power::{
     Auth, BackEndConfig, HoldTable, Holders as _, HostRule, MachineConfig, Power, ReqwestTransport, Secret,
     Transport as _, TrustedAuthorities, UrlPolicy, presets,
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
-use tokio::process::{Child, Command};
+use spec::{
+    free_address,
+    power_peers::{Sushy, start},
+};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// Longer than anything that was accepted can still be on its way.
 const SETTLED: u32 = 12;
-
-fn bin(name: &str) -> PathBuf {
-    let folder = std::env::var_os("POWER_PEERS").expect("POWER_PEERS is the bin folder of the peers: make power-peers");
-    PathBuf::from(folder).join(name)
-}
 
 fn policy() -> UrlPolicy {
     UrlPolicy::new(vec![HostRule::parse("127.0.0.0/8").unwrap(), HostRule::parse("::1").unwrap()], true)
@@ -95,64 +93,15 @@ async fn until_it_answers(power: &Power) {
     panic!("the peer does not answer");
 }
 
-async fn free_port() -> u16 {
-    tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
+/// What the tests ask of it.
+trait Asked {
+    fn machine(&self, system: &str, password: &str, holds: &HoldTable) -> Power;
+    async fn send(&self, request: Request<Bytes>) -> serde_json::Value;
+    async fn is_on(&self, uuid: &str) -> bool;
+    async fn reset(&self, uuid: &str, kind: &str);
 }
 
-fn start(program: &str, arguments: &[&str], folder: &std::path::Path) -> Child {
-    let quiet = std::process::Stdio::null;
-    let mut command = Command::new(bin(program));
-    command.args(arguments).current_dir(folder).stdout(quiet()).stderr(quiet()).kill_on_drop(true);
-    command.spawn().unwrap()
-}
-
-/// A sushy-emulator over TLS, and the systems that it was told of.
-struct Sushy {
-    port: u16,
-    certificate: String,
-    _folder: tempfile::TempDir,
-    _process: Child,
-}
-
-impl Sushy {
-    /// Systems by name, UUID and whether they are on.
-    async fn start(systems: &[(&str, &str, bool)]) -> Sushy {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str| folder.path().join(name);
-        let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        std::fs::write(file("cert.pem"), certified.cert.pem()).unwrap();
-        std::fs::write(file("key.pem"), certified.signing_key.serialize_pem()).unwrap();
-        let hash = "import bcrypt; print('admin:' + bcrypt.hashpw(b'word', bcrypt.gensalt(4)).decode())";
-        let accounts = Command::new(bin("python")).args(["-c", hash]).output().await.unwrap().stdout;
-        std::fs::write(file("htpasswd"), accounts).unwrap();
-        let port = free_port().await;
-        let system = |(name, uuid, on): &(&str, &str, bool)| {
-            let power = if *on { "On" } else { "Off" };
-            format!(
-                "{{'uuid':'{uuid}','name':'{name}','power_state':'{power}','external_notifier':False,\
-                 'nics':[{{'mac':'00:5c:52:31:3a:9c','ip':'172.22.0.100'}}]}}"
-            )
-        };
-        let systems: Vec<String> = systems.iter().map(system).collect();
-        let config = format!(
-            "SUSHY_EMULATOR_LISTEN_IP='127.0.0.1'\nSUSHY_EMULATOR_LISTEN_PORT={port}\n\
-             SUSHY_EMULATOR_FAKE_DRIVER=True\nSUSHY_EMULATOR_STATE_DIR={:?}\nSUSHY_EMULATOR_AUTH_FILE={:?}\n\
-             SUSHY_EMULATOR_SSL_CERT={:?}\nSUSHY_EMULATOR_SSL_KEY={:?}\nSUSHY_EMULATOR_FAKE_SYSTEMS=[{}]\n",
-            folder.path(),
-            file("htpasswd"),
-            file("cert.pem"),
-            file("key.pem"),
-            systems.join(",")
-        );
-        std::fs::write(file("config.py"), config).unwrap();
-        let process = start("sushy-emulator", &["--config", "config.py"], folder.path());
-        Sushy { port, certificate: certified.cert.pem(), _folder: folder, _process: process }
-    }
-
-    fn url(&self, system: &str) -> String {
-        format!("https://localhost:{}/redfish/v1/Systems/{system}", self.port)
-    }
-
+impl Asked for Sushy {
     fn machine(&self, system: &str, password: &str, holds: &HoldTable) -> Power {
         let auth = Auth::Basic { user: "admin".to_owned(), password: Secret::new(password) };
         let mut back_end = presets::redfish(&self.url(system), &auth);
@@ -235,7 +184,7 @@ async fn sushy_emulator_is_driven_over_tls_and_its_race_survived() {
 #[ignore = "needs maaspower: make power-peers"]
 async fn maaspower_is_driven() {
     let folder = tempfile::tempdir().unwrap();
-    let (port, state) = (free_port().await, folder.path().join("state"));
+    let (port, state) = (free_address().unwrap().port(), folder.path().join("state"));
     for (file, word) in [("running", "running"), ("stopped", "stopped"), ("state", "stopped")] {
         std::fs::write(folder.path().join(file), word).unwrap();
     }

@@ -10,5 +10,5 @@ mod messenger;
 mod parts;
 
 pub use copy::{Copy, Crashed, Make, source};
-pub use messenger::{Delivery, Messenger, Telling};
+pub use messenger::{Delivery, Messenger, Telling, event, function_for};
 pub use parts::{JOIN_TOKEN, environment};

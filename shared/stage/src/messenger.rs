@@ -201,12 +201,13 @@ impl Messenger {
     }
 }
 
-fn function_for(claim: &Value) -> &'static str {
+/// Which function a claim is for, as it is now.
+pub fn function_for(claim: &Value) -> &'static str {
     if claim["metadata"]["deletionTimestamp"].is_string() { "on-delete" } else { "on-nodeclaim" }
 }
 
-/// The event that a forwarder would send.
-fn event(function: &str, claim: &Value) -> String {
+/// The event that a forwarder would send about it.
+pub fn event(function: &str, claim: &Value) -> String {
     let metadata = &claim["metadata"];
     let mut object =
         json!({ "name": metadata["name"], "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"] });

@@ -6,6 +6,7 @@ mod body;
 pub mod chance;
 pub mod check;
 pub mod clock;
+pub mod clouds;
 pub mod controllers;
 pub mod deliveries;
 pub mod door;

@@ -105,6 +105,15 @@ impl World {
 
     /// The same, told who crashed by an injected fault.
     pub fn start_with(options: WorldOptions, crashed: CrashHook) -> Self {
+        World::start_where(options, crashed, None)
+    }
+
+    /// Its clouds beside another cluster: machines join there, and the world's own cluster stays empty.
+    pub fn beside(options: WorldOptions, fleet: Arc<dyn Fleet>) -> Self {
+        World::start_where(options, Arc::new(|_: &str| {}), Some(fleet))
+    }
+
+    fn start_where(options: WorldOptions, crashed: CrashHook, elsewhere: Option<Arc<dyn Fleet>>) -> Self {
         let (clock, chance) = (Clock::start_at(options.beginning, options.speed), Chance::new(options.seed));
         let objects = Objects::new(Store::new(options.most_changes), clock, chance.stream("objects"));
         let admitting = (objects.clone(), Registry::new());
@@ -116,7 +125,7 @@ impl World {
         let history = History::new(options.most_exchanges);
         let watchman = Watchman::new(Arc::new(fleet), objects.clone(), clock, history.clone());
         tokio::spawn(watchman.clone().follow_claims());
-        let fleet: Arc<dyn Fleet> = Arc::new(watchman.clone());
+        let fleet: Arc<dyn Fleet> = elsewhere.unwrap_or_else(|| Arc::new(watchman.clone()));
         let arm = Arm::new(clock, chance.stream("aks"), fleet.clone(), options.arm);
         let scaleway = Scaleway::new(clock, chance.stream("scaleway"), fleet.clone(), options.scaleway);
         let power = Power::new(clock, chance.stream("power"), fleet.clone(), options.power);

@@ -10,9 +10,10 @@ use crate::Result;
 use crate::answer::accepted;
 use crate::event::{ALLOWED, Event};
 use crate::http::{Connection, Message, post};
-use crate::process::{Program, Running, free_address};
+use crate::process::{Program, Running};
 use crate::runtime_api::RuntimeApi;
 use crate::size::MEASURED_FUNCTION;
+use spec::free_address;
 
 /// A start that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(10);

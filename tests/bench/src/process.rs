@@ -1,10 +1,8 @@
 //! Starting what is measured, and making sure that it ends: a child is killed by its own handle when it is dropped.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Result;
@@ -91,20 +89,6 @@ pub fn time_of_nothing() -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
-/// A free port below those the kernel gives to clients: connecting in a loop to one of those could connect to itself.
-pub fn free_address() -> Result<SocketAddr> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first_of_this_process = u16::try_from(std::process::id() % 10_000)?;
-    for _ in 0..10_000 {
-        let offset = (first_of_this_process + NEXT.fetch_add(1, Ordering::Relaxed) % 10_000) % 10_000;
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 20_000 + offset));
-        if TcpListener::bind(address).is_ok() {
-            return Ok(address);
-        }
-    }
-    Err("no port from 20000 to 29999 is free".into())
-}
-
 fn resident_kibibytes(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
@@ -112,17 +96,12 @@ fn resident_kibibytes(status: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, free_address, resident_kibibytes};
+    use super::{Program, resident_kibibytes};
 
     #[test]
     fn memory_is_read_from_the_kernel_status() {
         assert_eq!(resident_kibibytes("VmSize:\t  9 kB\nVmRSS:\t    2048 kB\n"), Some(2048.0));
         assert_eq!(resident_kibibytes("VmSize:\t  9 kB\n"), None);
-    }
-
-    #[test]
-    fn two_free_ports_differ() {
-        assert_ne!(free_address().unwrap(), free_address().unwrap());
     }
 
     #[test]

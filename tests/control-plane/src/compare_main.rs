@@ -1,7 +1,10 @@
 //! Compares the world with a real API server: `compare FILE…` plays your own scenarios, `compare` those of this folder.
 
 use clap::Parser;
-use control_plane::compare::{known, real::Real, run, scenario};
+use control_plane::{
+    Component, ControlPlane, client_of,
+    compare::{known, real::Real, run, scenario},
+};
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 /// Plays scenarios on the world and on a real Kubernetes API server, and prints every field that differs.
@@ -9,15 +12,10 @@ use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 struct Options {
     /// Files of scenarios; without any, all that belong to this crate.
     files: Vec<PathBuf>,
-    /// An API server that runs already, such as https://127.0.0.1:6443; it fills up with namespaces.
-    #[arg(long, requires = "token", requires = "authority")]
-    server: Option<String>,
-    /// A bearer token of somebody who may do everything there.
+    /// An API server that runs already, with a scheduler and no other controllers; it fills up with namespaces.
+    /// Without one, a private control plane is started.
     #[arg(long)]
-    token: Option<String>,
-    /// The certificate authority of that server, a PEM file.
-    #[arg(long)]
-    authority: Option<PathBuf>,
+    kubeconfig: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -41,11 +39,17 @@ async fn compare(options: Options) -> Result<ExitCode, Box<dyn Error>> {
         files => files.iter().map(|file| scenario::read(file)).collect::<Result<_, _>>()?,
     };
     let known = known::read(&scenarios)?;
-    let authority = std::fs::read(options.authority.unwrap_or_default())?;
-    let real = Real::new(&options.server.unwrap_or_default(), &options.token.unwrap_or_default(), &authority)?;
-    let repository = folder.join("../..");
-    let name = format!("{:x}", jiff::Timestamp::now().as_second() % 0xf_ffff);
-    let outcome = run::run(&files, Arc::new(real), &known, &repository, &name).await?;
+    // Held until the end: the control plane goes with it.
+    let mut held = None;
+    let client = match options.kubeconfig {
+        Some(kubeconfig) => client_of(&kubeconfig).await?,
+        None => {
+            let supervisor = std::env::current_exe()?.with_file_name("control-plane");
+            let without = [Component::ControllerManager, Component::Kwok];
+            held.insert(ControlPlane::start(&supervisor, &without).await?).client().await?
+        }
+    };
+    let outcome = run::run(&files, Arc::new(Real::new(client)), &known, &folder.join("../..")).await?;
     let unknown: Vec<_> = outcome.unknown(&known).collect();
     for found in &unknown {
         println!("{}", run::shown(found));

@@ -1,3 +1,27 @@
-//! A real Kubernetes control plane on loopback, and what is compared with it.
+//! A real Kubernetes control plane on loopback, without Docker: etcd, kube-apiserver, kube-controller-manager,
+//! kube-scheduler, and KWOK for nodes and pods that run nothing.
 
+pub mod account;
+pub mod audit;
+mod build;
+pub mod command;
 pub mod compare;
+mod components;
+pub mod every_right;
+pub mod fleet;
+mod held;
+pub mod lives;
+mod orders;
+pub mod process;
+mod programs;
+pub mod rights;
+pub mod secrets;
+pub mod sender;
+pub mod site;
+pub mod stagehand;
+mod supervisor;
+mod versions;
+
+pub use components::{Component, KWOK_NODE};
+pub use held::{ControlPlane, client_of};
+pub use supervisor::Facts;

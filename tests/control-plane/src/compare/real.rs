@@ -1,35 +1,30 @@
-//! A real API server as the other side: HTTPS with a token.
+//! A real API server as the other side, by way of a kubeconfig.
 
 use bytes::Bytes;
-use std::{error::Error, io};
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use kube::{Client, client::Body};
+use std::io;
 
 use super::side::{self, Answering, Chunks, Question, Reply, Side, Watching};
 
 pub struct Real {
-    client: reqwest::Client,
-    base: String,
-    token: String,
+    client: Client,
 }
 
 impl Real {
-    /// `authority` is the certificate that the server's own is signed with, as PEM.
-    pub fn new(base: &str, token: &str, authority: &[u8]) -> io::Result<Self> {
-        // Somebody else in the process may have chosen one; then theirs is used.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let authorities = reqwest::Certificate::from_pem_bundle(authority).map_err(io::Error::other)?;
-        let client = reqwest::Client::builder().tls_certs_only(authorities).no_proxy();
-        let client = client.build().map_err(|error| broken(&error))?;
-        Ok(Real { client, base: base.trim_end_matches('/').to_owned(), token: token.to_owned() })
+    /// The client has to be one of somebody who may do everything.
+    pub fn new(client: Client) -> Self {
+        Real { client }
     }
 
-    async fn send(&self, question: Question) -> io::Result<reqwest::Response> {
-        let method = question.method.parse().map_err(io::Error::other)?;
-        let mut request = self.client.request(method, format!("{}{}", self.base, question.path));
-        request = request.bearer_auth(&self.token);
+    async fn send(&self, question: Question) -> io::Result<Response<Body>> {
+        let mut request = Request::builder().method(question.method.as_str()).uri(&question.path);
         for (name, value) in &question.headers {
             request = request.header(name, value);
         }
-        request.body(question.body).send().await.map_err(|error| broken(&error))
+        let request = request.body(Body::from(question.body.to_vec())).map_err(io::Error::other)?;
+        self.client.send(request).await.map_err(io::Error::other)
     }
 }
 
@@ -38,7 +33,7 @@ impl Side for Real {
         Box::pin(async move {
             let response = self.send(question).await?;
             let (status, headers) = (response.status().as_u16(), side::headers(response.headers()));
-            let bytes = response.bytes().await.map_err(|error| broken(&error))?;
+            let bytes = response.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
             Ok(Reply { status, headers, body: side::body(&bytes) })
         })
     }
@@ -48,26 +43,18 @@ impl Side for Real {
             let response = self.send(question).await?;
             let (status, headers) = (response.status().as_u16(), side::headers(response.headers()));
             let head = Reply { status, headers, ..Reply::default() };
-            Ok(Watching { head, chunks: Box::new(Stream(response)) })
+            Ok(Watching { head, chunks: Box::new(Stream(response.into_body())) })
         })
     }
 }
 
-struct Stream(reqwest::Response);
+struct Stream(Body);
 
 impl Chunks for Stream {
     fn next<'a>(&'a mut self) -> Answering<'a, Option<Bytes>> {
-        Box::pin(async move { self.0.chunk().await.map_err(|error| broken(&error)) })
+        Box::pin(async move {
+            let Some(frame) = self.0.frame().await else { return Ok(None) };
+            Ok(frame.map_err(io::Error::other)?.into_data().ok())
+        })
     }
-}
-
-/// The whole chain of causes: the outermost text says little.
-fn broken(error: &reqwest::Error) -> io::Error {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        said = format!("{said}: {next}");
-        cause = next.source();
-    }
-    io::Error::other(said)
 }

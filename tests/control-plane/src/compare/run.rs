@@ -47,8 +47,9 @@ pub async fn run(
     server: Arc<dyn Side>,
     known: &[Known],
     repository: &Path,
-    run: &str,
 ) -> io::Result<Outcome> {
+    // Names are the same on both sides, and new in every run: a server may be used more than once.
+    let run = &format!("{:x}", jiff::Timestamp::now().as_second() % 0xf_ffff);
     let mut outcome = Outcome::default();
     let mut playing = JoinSet::new();
     let turns = Arc::new(Semaphore::new(AT_ONCE));

@@ -1,0 +1,85 @@
+//! What each account may do, from its manifest, against what its process did, from the audit log.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+use crate::{
+    account::{self, NAMESPACE},
+    audit::{self, Use},
+    site::Site,
+};
+
+/// Asked for by an admission plugin on behalf of the process, so no request of its own shows it. Each is proved by taking
+/// it away.
+const ASKED_BY_ADMISSION: [(&str, &str, &str); 1] = [("update", "karpenter.sh", "nodeclaims/finalizers")];
+
+#[derive(Debug, Deserialize)]
+struct Role {
+    kind: String,
+    metadata: RoleMetadata,
+    #[serde(default)]
+    rules: Vec<PolicyRule>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RoleMetadata {
+    #[serde(default)]
+    namespace: String,
+}
+
+/// One line for each verb, group and resource; the namespace is empty where it is all of them.
+pub fn granted(function: &str) -> BTreeSet<Use> {
+    let text = account::manifest(function).unwrap();
+    let roles: Vec<Role> = serde_saphyr::from_multiple(&text).unwrap_or_else(|why| panic!("{function}: {why}"));
+    let mut all = BTreeSet::new();
+    for role in roles.iter().filter(|role| role.kind.ends_with("Role")) {
+        for rule in &role.rules {
+            let (groups, resources) = (rule.api_groups.iter().flatten(), rule.resources.iter().flatten());
+            for (group, resource) in groups.flat_map(|group| resources.clone().map(move |one| (group, one))) {
+                for verb in &rule.verbs {
+                    let (verb, group, resource) = (verb.clone(), group.clone(), resource.clone());
+                    all.insert(Use { verb, group, resource, namespace: role.metadata.namespace.clone() });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Panics with the lines that are too many and those that are missing.
+pub fn check(site: &Site, function: &str) {
+    let account = audit::of_account(&site.control_plane.facts.audit_log, NAMESPACE, function).unwrap();
+    let granted = granted(function);
+    assert!(account.requests > 0, "{function} asked for nothing, so nothing is proved");
+    assert!(account.refused.is_empty(), "{function} was refused: {}", lines(&account.refused));
+    let used: BTreeSet<Use> = account.used.iter().map(|one| as_granted(one, &granted)).collect();
+    let by_admission =
+        |one: &Use| ASKED_BY_ADMISSION.contains(&(one.verb.as_str(), one.group.as_str(), one.resource.as_str()));
+    let unused: BTreeSet<Use> = granted.difference(&used).filter(|one| !by_admission(one)).cloned().collect();
+    let missing: BTreeSet<Use> = used.difference(&granted).cloned().collect();
+    assert!(unused.is_empty(), "{function} may do what it never did: {}", lines(&unused));
+    assert!(missing.is_empty(), "{function} did what its role does not say: {}", lines(&missing));
+    println!("{function}: {} rights, all used, in {} requests", granted.len(), account.requests);
+}
+
+/// A use in one namespace is a use of the rule for that namespace, or else of the rule for all of them.
+fn as_granted(one: &Use, granted: &BTreeSet<Use>) -> Use {
+    let everywhere = Use { namespace: String::new(), ..one.clone() };
+    if !granted.contains(one) && granted.contains(&everywhere) { everywhere } else { one.clone() }
+}
+
+fn lines(uses: &BTreeSet<Use>) -> String {
+    let line = |one: &Use| {
+        let place = if one.namespace.is_empty() { "the cluster" } else { &one.namespace };
+        format!(
+            "\n  {} {} ({}) in {place}",
+            one.verb,
+            one.resource,
+            if one.group.is_empty() { "core" } else { &one.group }
+        )
+    };
+    uses.iter().map(line).collect()
+}
