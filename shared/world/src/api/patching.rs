@@ -115,7 +115,7 @@ pub fn apply_configuration(resource: &Resource, body: &Bytes) -> Result<Value, F
 
 /// Whether a configuration fits its schema, before anything is filled in.
 pub fn check_configuration(resource: &Resource, config: &Value) -> Result<(), Failure> {
-    apply::check_config(config, &schema(resource)).map_err(failure)
+    apply::check_shape(config, &schema(resource)).map_err(failure)
 }
 
 /// Server-side apply.

@@ -158,10 +158,8 @@ impl ApiServer {
 
     pub(super) fn selection(&self, call: &Call) -> Result<Selection, Failure> {
         let selectable: Option<Vec<&str>> = match &call.resource.custom {
-            Some(custom) if !custom.selectable.is_empty() => {
-                Some(custom.selectable.iter().map(String::as_str).collect())
-            }
-            _ => None,
+            Some(custom) => Some(custom.selectable.iter().map(String::as_str).collect()),
+            None => None,
         };
         let supported = supported_fields(&call.resource).or(selectable.as_deref());
         let mut selection = Selection::parse(&call.query, supported)?;

@@ -14,6 +14,8 @@ pub struct ResourceRequest {
     pub plural: String,
     pub name: Option<String>,
     pub subresource: Option<String>,
+    /// The path itself asks for a watch, as paths of old did.
+    pub watch: bool,
 }
 
 /// The query, each name once (the last wins, as the API server reads it).
@@ -48,6 +50,10 @@ pub fn resource_request(path: &str) -> Option<ResourceRequest> {
         _ => return None,
     };
     let mut rest: Vec<String> = parts.collect();
+    let watch = rest.len() > 1 && rest[0] == "watch";
+    if watch {
+        rest.remove(0);
+    }
     let mut namespace = None;
     // A namespace is an object too: `/namespaces/x` and `/namespaces/x/status` are about it, not inside it.
     if rest.first()? == "namespaces" && rest.len() > 2 && !["status", "finalize"].contains(&rest[2].as_str()) {
@@ -57,7 +63,8 @@ pub fn resource_request(path: &str) -> Option<ResourceRequest> {
     let mut rest = rest.into_iter();
     let plural = rest.next()?;
     let (name, subresource) = (rest.next(), rest.next());
-    rest.next().is_none().then_some(ResourceRequest { group, version, namespace, plural, name, subresource })
+    let end = rest.next().is_none();
+    end.then_some(ResourceRequest { group, version, namespace, plural, name, subresource, watch })
 }
 
 fn decoded(part: &str) -> String {
@@ -72,6 +79,10 @@ impl Query {
     /// An empty value is as good as none.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), value.to_owned());
     }
 
     /// What was given, be it empty.

@@ -115,19 +115,27 @@ impl ApiServer {
                 (Some("apis"), Some(group)) => registry.has_group(group),
                 _ => false,
             };
+            if path.starts_with("/openapi/v3/") {
+                return Ok(empty(StatusCode::NOT_FOUND));
+            }
             return if known { Err(Failure::no_such_resource()) } else { Ok(no_such_page()) };
         };
         Ok(with_body(StatusCode::OK, &found.content_type, found.body.to_string()))
     }
 
     fn resource(&self, asked: ResourceRequest, request: Request<Bytes>) -> Result<Response<WorldBody>, Failure> {
-        let ResourceRequest { group, version, namespace, plural, name, subresource } = asked;
+        let ResourceRequest { group, version, namespace, plural, name, subresource, watch } = asked;
         let resource = self.registry().find(&group, &version, &plural);
         let Some(resource) = resource else {
             return if self.registry().has_group(&group) { Err(Failure::no_such_resource()) } else { Ok(no_such_page()) };
         };
         let subresource = match subresource {
-            Some(text) => Some(resource.subresource(&text).ok_or_else(Failure::no_such_resource)?),
+            Some(text) => Some(resource.subresource(&text).ok_or_else(|| match (&resource.custom, &name) {
+                (Some(_), Some(name)) => {
+                    Failure::not_found(About { group: &resource.group, resource: &resource.plural, name })
+                }
+                _ => Failure::no_such_resource(),
+            })?),
             None => None,
         };
         if namespace.is_some() && !resource.namespaced {
@@ -135,7 +143,10 @@ impl ApiServer {
         }
         let form = form(request.headers()).map_err(|why| not_acceptable(why, request.method(), name.is_none()))?;
         let stale_by = request.extensions().get::<StaleBy>().map(|stale| stale.0);
-        let query = Query::parse(request.uri().query());
+        let mut query = Query::parse(request.uri().query());
+        if watch {
+            query.set("watch", "true");
+        }
         let (head, body) = request.into_parts();
         let key: ResourceKey = (resource.storage.group.as_str().into(), resource.storage.plural.as_str().into());
         let namespace = if resource.namespaced { namespace } else { Some(String::new()) };
@@ -224,6 +235,12 @@ fn not_acceptable(why: Unacceptable, method: &Method, collection: bool) -> Failu
             Failure { details: serde_json::json!({}), ..failure }
         }
     }
+}
+
+fn empty(status: StatusCode) -> Response<WorldBody> {
+    let mut response = Response::new(WorldBody::from(Bytes::new()));
+    *response.status_mut() = status;
+    response
 }
 
 /// Where no API begins, the answer is a page.

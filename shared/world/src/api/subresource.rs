@@ -92,18 +92,20 @@ impl ApiServer {
             call.query.dry_run() || options["dryRun"].as_array().is_some_and(|list| list.contains(&json!("All")));
         let (manager, now) = (call.field_manager(), self.objects.now());
         let budgets = self.registry().find("policy", "v1", "poddisruptionbudgets");
-        let track = |resource: Option<&Resource>, old: &Value, new: Value| match resource {
-            Some(resource) => patching::tracked(resource, Some(old), new, &manager, Some("status"), &now),
+        let track = |resource: Option<&Resource>, subresource, old: &Value, new: Value| match resource {
+            Some(resource) => patching::tracked(resource, Some(old), new, &manager, subresource, &now),
             None => new,
         };
-        eviction::ask(&self.objects, &pod.value, dry_run, |old, new| track(budgets.as_deref(), old, new))?;
-        if !dry_run {
+        eviction::ask(&self.objects, &pod.value, dry_run, |old, new| track(budgets.as_deref(), None, old, new))?;
+        let wanted = options["preconditions"]["uid"].as_str();
+        let is_this = wanted.is_none_or(|uid| uid == text(&pod.value, "uid"));
+        if !dry_run && is_this {
             self.objects.update(&call.key, call.namespace(), call.name(), false, |pod| {
                 let old = pod.clone();
                 edit::set_condition(&mut pod["status"], json!({ "type": "DisruptionTarget", "status": "True",
                     "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting", "lastProbeTime": null,
                     "lastTransitionTime": now }));
-                *pod = track(Some(&call.resource), &old, std::mem::take(pod));
+                *pod = track(Some(&call.resource), Some("status"), &old, std::mem::take(pod));
                 Ok(())
             })?;
         }

@@ -96,7 +96,7 @@ fn entries_after(old: &Value, new: &Value, manager: &Manager<'_>) -> Managed {
     managed::decode(new).ok().filter(|managed| !managed.is_empty()).unwrap_or_else(of_old)
 }
 
-pub fn check_config(config: &Value, schema: &Schema) -> Result<(), PatchError> {
+fn check_config(config: &Value, schema: &Schema) -> Result<(), PatchError> {
     let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if api_version != schema.api_version || kind != schema.kind {
@@ -106,6 +106,18 @@ pub fn check_config(config: &Value, schema: &Schema) -> Result<(), PatchError> {
         return Err(PatchError::bad_request("metadata.managedFields must be nil"));
     }
     Ok(())
+}
+
+/// Whether a configuration fits its schema, as it was sent.
+pub fn check_shape(config: &Value, schema: &Schema) -> Result<(), PatchError> {
+    check_config(config, schema)?;
+    match validate::complaint(schema, config) {
+        None => Ok(()),
+        Some(complaint) => {
+            let subject = printed_subject(config, schema);
+            Err(PatchError::internal(format!("failed to create typed patch object ({subject}): {complaint}")))
+        }
+    }
 }
 
 struct Attempt<'a> {

@@ -17,7 +17,9 @@ pub fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, St
         Some(custom) => {
             unknown.extend(custom.decode(object));
             if let Some(metadata) = object.get_mut("metadata") {
-                walk(OBJECT_META, metadata, "metadata", &mut unknown)?;
+                let mut inside = Vec::new();
+                walk(OBJECT_META, metadata, "", &mut inside)?;
+                unknown.extend(inside.into_iter().map(|field| format!("metadata.{field}")));
             }
         }
         None => {
@@ -114,6 +116,13 @@ fn walk_property(
         Value::Array(list) => {
             for (index, item) in list.iter_mut().enumerate() {
                 walk_property(owner, &property["items"], item, &format!("{path}[{index}]"), unknown)?;
+            }
+        }
+        // A whole number is written as one, however it came.
+        Value::Number(number) if property["type"] == "number" => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15);
+            if let Some(whole) = whole.filter(|_| number.is_f64()) {
+                *value = Value::from(whole as i64);
             }
         }
         Value::Object(map) if property["additionalProperties"].is_object() => {

@@ -159,6 +159,7 @@ pub fn settle_new(kind: &str, object: &mut Value) {
 /// What an update brings with it.
 pub fn carry_on(kind: &str, old: &Value, new: &mut Value, now: &str) {
     match kind {
+        "Pod" => admission::tolerate_lost_nodes(object_at(new, "spec")),
         // The finalizers of a namespace have a path of their own.
         "Namespace" => {
             let before = at(old, &["spec", "finalizers"]).clone();

@@ -3,7 +3,7 @@
 use super::{Rules, validate_schema};
 use crate::resources::errors::FieldError;
 use crate::resources::look::{at, default_text, default_to, has, items, text};
-use crate::resources::names::{NameRule, check_label, check_name, check_subdomain};
+use crate::resources::names::{NameRule, check_name, check_subdomain};
 use serde_json::{Value, json};
 
 pub fn default_definition(definition: &mut Value) {
@@ -52,7 +52,7 @@ pub fn validate_definition(definition: &Value) -> Vec<FieldError> {
         let label = if lower { given.to_owned() } else { given.to_lowercase() };
         if given.is_empty() {
             errors.push(FieldError::required(&path, ""));
-        } else if let Some(wrong) = check_label(&label).into_iter().next() {
+        } else if let Some(wrong) = check_name(NameRule::Label1035, &label, false).into_iter().next() {
             errors.push(FieldError::invalid(&path, given, &wrong));
         }
     }
@@ -68,6 +68,10 @@ fn validate_versions(definition: &Value, errors: &mut Vec<FieldError>) {
             Value::Array(versions.to_vec()),
             "must have exactly one version marked as storage version",
         ));
+    }
+    if stored == 0 {
+        let detail = "must have at least one stored version";
+        errors.push(FieldError::invalid("status.storedVersions", Value::Null, detail));
     }
     for (index, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{index}]");
@@ -99,7 +103,7 @@ fn validate_versions(definition: &Value, errors: &mut Vec<FieldError>) {
         }
         let schema = at(version, &["schema", "openAPIV3Schema"]);
         if !has(version, &["schema", "openAPIV3Schema"]) {
-            errors.push(FieldError::required(&schema_path, "schemas are required"));
+            errors.push(FieldError::required(&format!("{path}.schema.openAPIV3Schema"), ""));
             continue;
         }
         if text(schema, &["type"]) != "object" {

@@ -200,6 +200,7 @@ fn trouble(error: &ExecutionError, rule: &Value) -> String {
             "'no such overload': call arguments did not match a supported operator, function or macro signature for \
              rule: {rule}"
         ),
+        ExecutionError::FunctionError { message, .. } => format!("{message} evaluating rule: {rule}"),
         other => format!("{other} evaluating rule: {rule}"),
     }
 }

@@ -78,10 +78,15 @@ pub fn admit_pod(pod: &mut Value, classes: &[Value]) -> Result<(), PriorityError
     if !has(spec, &["preemptionPolicy"]) {
         spec["preemptionPolicy"] = json!(preemption);
     }
+    tolerate_lost_nodes(spec);
+    Ok(())
+}
+
+/// A pod stays for a while on a node that went away, unless it says otherwise. Added to changed pods, too.
+pub fn tolerate_lost_nodes(spec: &mut Value) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         add_toleration(spec, key);
     }
-    Ok(())
 }
 
 fn priority_of(wanted: &str, classes: &[Value]) -> Result<(String, i64, String), PriorityError> {

@@ -1,6 +1,6 @@
 //! Rules for `metadata`, the same for every kind.
 
-use crate::resources::errors::FieldError;
+use crate::resources::errors::{FieldError, quote};
 use crate::resources::kinds::Resource;
 use crate::resources::look::{at, entries, has, items, text};
 use crate::resources::names::{check_label, check_label_key, check_label_value, check_name, check_qualified_name};
@@ -87,7 +87,7 @@ fn validate_owners(metadata: &Value) -> Vec<FieldError> {
         }
         if (api_version, text(owner, &["kind"])) == ("v1", "Event") {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid(FIELD, owner.clone(), detail));
+            errors.push(FieldError::invalid(FIELD, owner.clone(), detail).shown_as(printed_owner(owner)));
         }
         if at(owner, &["controller"]) == true {
             let this = format!("{}/{}", text(owner, &["kind"]), text(owner, &["name"]));
@@ -98,12 +98,33 @@ fn validate_owners(metadata: &Value) -> Vec<FieldError> {
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} \
                          and {this}"
                     );
-                    errors.push(FieldError::invalid(FIELD, Value::Array(owners.to_vec()), &detail));
+                    let shown = owners.iter().map(printed_owner).collect::<Vec<_>>().join(",");
+                    let error = FieldError::invalid(FIELD, Value::Array(owners.to_vec()), &detail);
+                    errors.push(error.shown_as(format!("[{shown}]")));
                 }
             }
         }
     }
     errors
+}
+
+/// In the order in which Go has the fields.
+fn printed_owner(owner: &Value) -> String {
+    let of = |name: &str| quote(text(owner, &[name]));
+    let mut shown = format!(
+        "{{\"apiVersion\":{},\"kind\":{},\"name\":{},\"uid\":{}",
+        of("apiVersion"),
+        of("kind"),
+        of("name"),
+        of("uid")
+    );
+    for name in ["controller", "blockOwnerDeletion"] {
+        if has(owner, &[name]) {
+            shown.push_str(&format!(",\"{name}\":{}", at(owner, &[name])));
+        }
+    }
+    shown.push('}');
+    shown
 }
 
 /// The names first, each by itself; then, once more by index, those without a domain that the server does not know.
