@@ -182,13 +182,24 @@ pub fn validate(resource: &Resource, value: &Value, old: Option<&Value>) -> Resu
         return Ok(());
     }
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-    Err(Failure::from_status(&invalid_status(&resource.group, &resource.kind, name, &errors)))
+    // Events of either group are refused as those of the core group.
+    let group = if resource.custom.is_none() && resource.kind == "Event" { "" } else { resource.group.as_str() };
+    Err(Failure::from_status(&invalid_status(group, &resource.kind, name, &errors)))
 }
 
 /// The object as it is stored, and small tidying that no client sees.
 pub fn in_storage_version(resource: &Resource, mut value: Value) -> Value {
     edit::drop_nulls(&mut value["metadata"]);
-    versions::to_stored(resource, value)
+    let mut stored = versions::to_stored(resource, value);
+    if resource.custom.is_none() && resource.kind == "Event" {
+        // Times that an event does not have are shown as such.
+        for time in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+            if stored.get(time).is_none() {
+                stored[time] = Value::Null;
+            }
+        }
+    }
+    stored
 }
 
 /// A kind that wants to know which version is replaced. The resource is named where other refusals name the kind.

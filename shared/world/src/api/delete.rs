@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     admission,
     decoding::{Body, decode_body},
+    edit,
     objects::{Deleted, Deletion, Propagation, text},
     options,
     read::success,
@@ -114,9 +115,8 @@ fn shows_what_is_gone(resource: &Resource) -> bool {
 /// Items of built-in kinds do not repeat kind and version; those of custom resources do.
 fn item(resource: &Resource, value: &Value) -> Value {
     let mut item = shown(resource, value.clone());
-    if let (None, Value::Object(object)) = (&resource.custom, &mut item) {
-        object.remove("kind");
-        object.remove("apiVersion");
+    if resource.custom.is_none() {
+        edit::remove(&mut item, &["kind", "apiVersion"]);
     }
     item
 }

@@ -19,6 +19,12 @@ pub fn set(value: &mut Value, path: &str, new: Value) {
     *place = new;
 }
 
+pub fn remove(value: &mut Value, fields: &[&str]) {
+    if let Value::Object(object) = value {
+        object.retain(|field, _| !fields.contains(&field.as_str()));
+    }
+}
+
 /// Removes the fields of an object that are null: absent and null read alike.
 pub fn drop_nulls(value: &mut Value) {
     if let Value::Object(object) = value {

@@ -196,7 +196,8 @@ impl Objects {
                 self.delete(resource, namespace, name, &again)
             }
             (Deleted::Going(_), Some(stored)) => Ok(Deleted::Going(stored)),
-            (answer, _) => Ok(answer),
+            (Deleted::Gone(_), Some(stored)) => Ok(Deleted::Gone(stored)),
+            (answer, None) => Ok(answer),
         }
     }
 }
@@ -263,6 +264,10 @@ fn keep_identity(before: &Value, after: &mut Value) {
 /// A generation counts what was asked for: everything but metadata and status.
 fn count_generation(before: &Value, after: &mut Value) {
     let Some(generation) = before["metadata"]["generation"].as_i64() else { return };
+    // A priority class has one and never counts it.
+    if before["kind"] == "PriorityClass" {
+        return;
+    }
     let asked = |value: &Value| {
         let mut asked = value.as_object().cloned().unwrap_or_default();
         asked.remove("metadata");

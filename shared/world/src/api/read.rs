@@ -10,6 +10,7 @@ use std::sync::{
 
 use super::{
     decoding::go_package,
+    edit,
     list::{Page, Selection, page, version},
     objects::key,
     request::{Form, Query},
@@ -232,8 +233,15 @@ fn list_json(resource: &Resource, page: &Page) -> Bytes {
         if index > 0 {
             text.push(b',');
         }
-        let as_stored = resource.custom.is_none() && resource.group == resource.storage.group;
-        let item = if as_stored { stored.bare_json() } else { object_json(resource, stored) };
+        let item = match &resource.custom {
+            None if resource.group == resource.storage.group => stored.bare_json(),
+            None => {
+                let mut value = shown(resource, stored.value.clone());
+                edit::remove(&mut value, &["kind", "apiVersion"]);
+                Bytes::from(value.to_string())
+            }
+            Some(_) => object_json(resource, stored),
+        };
         text.extend_from_slice(&item);
     }
     text.extend_from_slice(b"]}");

@@ -63,6 +63,9 @@ impl ApiServer {
         admission::default(resource, &mut value);
         self.check_namespace_is_there(call, &text(&value, "name"))?;
         let (now, version) = (self.objects.now(), text(&value, "resourceVersion"));
+        if let Value::Object(metadata) = &mut value["metadata"] {
+            metadata.retain(|field, _| !["deletionTimestamp", "deletionGracePeriodSeconds"].contains(&field.as_str()));
+        }
         if value["metadata"].get("managedFields").is_none() {
             value = patching::tracked(resource, None, value, &call.field_manager(), None, &now);
         }

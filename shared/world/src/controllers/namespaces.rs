@@ -34,7 +34,7 @@ pub(super) fn create_the_first(context: &mut Context) {
     }
     for (name, value, what) in SYSTEM_CLASSES {
         let class = json!({
-            "metadata": { "name": name, "managedFields": [{ "manager": "kube-apiserver", "operation": "Update",
+            "metadata": { "name": name, "generation": 1, "managedFields": [{ "manager": "kube-apiserver", "operation": "Update",
                 "apiVersion": "scheduling.k8s.io/v1", "time": context.objects.now(), "fieldsType": "FieldsV1",
                 "fieldsV1": { "f:description": {}, "f:preemptionPolicy": {}, "f:value": {} } }] },
             "value": value,

@@ -26,17 +26,6 @@ pub fn apply(resource: &Resource, object: &mut Value) {
             controllers::daemon_set(object);
             default_text(object_at(object_at(object, "metadata"), "annotations"), TEMPLATE_GENERATION, "1");
         }
-        "Event" => {
-            let events_group = resource.group == "events.k8s.io";
-            let times: &[&str] = if events_group {
-                &["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"]
-            } else {
-                &["eventTime", "firstTimestamp", "lastTimestamp"]
-            };
-            for time in times {
-                default_to(object, time, Value::Null);
-            }
-        }
         "ReplicaSet" => controllers::replica_set(object),
         "Job" => controllers::job(object),
         "Service" => service(object),
@@ -49,6 +38,12 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         "Secret" => secret(object),
         "Namespace" => namespace(object),
         "Node" => node(object),
+        // Behind a feature gate that is off by default.
+        "Lease" => {
+            if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+                spec.retain(|field, _| !["strategy", "preferredHolder"].contains(&field.as_str()));
+            }
+        }
         "PriorityClass" => default_text(object, "preemptionPolicy", "PreemptLowerPriority"),
         "CustomResourceDefinition" => crate::resources::crd::default_definition(object),
         _ => {}
@@ -110,8 +105,6 @@ fn service(object: &mut Value) {
     }
     if kind != "ExternalName" {
         default_text(spec, "internalTrafficPolicy", "Cluster");
-        default_to(spec, "ipFamilies", json!(["IPv4"]));
-        default_to(spec, "ipFamilyPolicy", "SingleStack");
     }
 }
 
@@ -145,6 +138,15 @@ const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// What a new object gets that nobody manages: it is no default of a field, but the server's own doing.
 pub fn settle_new(kind: &str, object: &mut Value) {
+    if kind == "Service" && text(object, &["spec", "type"]) != "ExternalName" {
+        let spec = object_at(object, "spec");
+        default_to(spec, "ipFamilies", json!(["IPv4"]));
+        default_to(spec, "ipFamilyPolicy", "SingleStack");
+        let address = at(spec, &["clusterIP"]).clone();
+        if !text(spec, &["clusterIP"]).is_empty() {
+            default_to(spec, "clusterIPs", json!([address]));
+        }
+    }
     if kind == "Namespace" {
         namespace(object);
         let spec = object_at(object, "spec");

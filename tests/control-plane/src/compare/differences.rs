@@ -186,7 +186,7 @@ fn in_order(message: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for piece in list.trim_end_matches(']').split(", ") {
         let begins = piece.split_once(": ").is_some_and(|(field, said)| {
-            !field.contains(' ') && labels.iter().any(|label| said.starts_with(label))
+            !field.split('[').next().unwrap_or_default().contains(' ') && labels.iter().any(|label| said.starts_with(label))
         });
         match parts.last_mut() {
             Some(last) if !begins => *last = format!("{last}, {piece}"),
