@@ -157,7 +157,7 @@ impl Loop {
             }
             revisions.borrow_and_update();
             while let Ok(word) = words.try_recv() {
-                self.kubelet.hear(&mut self.context, word);
+                self.hear(word);
             }
             while let Some(alarm) = self.context.timers.due(self.context.clock.now()) {
                 self.ring(&alarm);
@@ -173,13 +173,20 @@ impl Loop {
             tokio::select! {
                 biased;
                 word = words.recv() => match word {
-                    Some(word) => self.kubelet.hear(&mut self.context, word),
+                    Some(word) => self.hear(word),
                     // No cloud will ever speak again; the cluster goes on.
                     None => wait_without_words(&mut revisions, clock, next).await,
                 },
                 _ = revisions.changed() => {}
                 () = timers::wait_until(clock, next) => {}
             }
+        }
+    }
+
+    /// Machines come to a cluster that has kubelets.
+    fn hear(&mut self, word: Word) {
+        if self.context.options.running == Running::All {
+            self.kubelet.hear(&mut self.context, word);
         }
     }
 

@@ -4,6 +4,7 @@ pub mod differences;
 pub mod known;
 pub mod pairing;
 pub mod play;
+pub mod private;
 pub mod real;
 pub mod run;
 pub mod scenario;

@@ -1,9 +1,12 @@
 //! Compares the world with a real API server: `compare FILE…` plays your own scenarios, `compare` those of this folder.
 
 use clap::Parser;
-use control_plane::{
-    Component, ControlPlane, client_of,
-    compare::{known, real::Real, run, scenario},
+use control_plane::compare::{
+    known,
+    private::on_private_servers,
+    real::Real,
+    run::{self, Cast, Outcome},
+    scenario,
 };
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -12,8 +15,8 @@ use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 struct Options {
     /// Files of scenarios; without any, all that belong to this crate.
     files: Vec<PathBuf>,
-    /// An API server that runs already, with a scheduler and no other controllers; it fills up with namespaces.
-    /// Without one, a private control plane is started.
+    /// An API server that runs already, without controllers (but with a scheduler, if there are placements); it fills
+    /// up with namespaces. Without one, a private control plane is started.
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
 }
@@ -39,17 +42,18 @@ async fn compare(options: Options) -> Result<ExitCode, Box<dyn Error>> {
         files => files.iter().map(|file| scenario::read(file)).collect::<Result<_, _>>()?,
     };
     let known = known::read(&scenarios)?;
-    // Held until the end: the control plane goes with it.
-    let mut held = None;
-    let client = match options.kubeconfig {
-        Some(kubeconfig) => client_of(&kubeconfig).await?,
-        None => {
-            let supervisor = std::env::current_exe()?.with_file_name("control-plane");
-            let without = [Component::ControllerManager, Component::Kwok];
-            held.insert(ControlPlane::start(&supervisor, &without).await?).client().await?
+    let cast = Cast { files: &files, known: &known, repository: &folder.join("../..") };
+    let mut outcome = Outcome::default();
+    match options.kubeconfig {
+        Some(kubeconfig) => {
+            let real = Arc::new(Real::of(&kubeconfig).await?);
+            cast.play(real.clone(), &mut outcome).await?;
+            cast.place(real.as_ref(), &mut outcome).await?;
         }
-    };
-    let outcome = run::run(&files, Arc::new(Real::new(client)), &known, &folder.join("../..")).await?;
+        None => {
+            on_private_servers(&std::env::current_exe()?.with_file_name("control-plane"), &cast, &mut outcome).await?
+        }
+    }
     let unknown: Vec<_> = outcome.unknown(&known).collect();
     for found in &unknown {
         println!("{}", run::shown(found));

@@ -76,11 +76,8 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
         give_service_account(objects, value)?;
         let classes: Vec<Value> = list(objects, "scheduling.k8s.io", "priorityclasses");
         defaults::admit_pod(value, &classes).map_err(|error| {
-            let about = About {
-                group: "",
-                resource: "pods",
-                name: value["metadata"]["name"].as_str().unwrap_or_default(),
-            };
+            let about =
+                About { group: "", resource: "pods", name: value["metadata"]["name"].as_str().unwrap_or_default() };
             Failure::forbidden(about, &error.to_string())
         })?;
     }

@@ -12,7 +12,8 @@ use crate::resources::{
 
 const MEDIA_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 /// How Go prints the type into which the first look at a body goes.
-const TYPE_META: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+const TYPE_META: &str =
+    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
 
 /// What a request carries.
 #[derive(Debug)]
@@ -55,7 +56,11 @@ pub(super) fn decode_body(call: &Call) -> Result<Body, Failure> {
             (value, Vec::new())
         }
         "application/vnd.kubernetes.protobuf" => {
-            let refused = || unrecognized("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]".to_owned());
+            let refused = || {
+                unrecognized(
+                    "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]".to_owned(),
+                )
+            };
             (protobuf::to_json(&call.body).ok_or_else(refused)?, Vec::new())
         }
         _ => return Err(Failure::unsupported_media_type(MEDIA_TYPES)),

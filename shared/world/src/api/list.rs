@@ -172,8 +172,7 @@ fn write_token(revision: u64, (namespace, name): &ObjectKey) -> String {
 }
 
 fn read_token(text: &str) -> Result<(u64, ObjectKey), Failure> {
-    let refused =
-        |why: &str| Failure::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+    let refused = |why: &str| Failure::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     let invalid = || refused("incorrect encoded start resourceVersion 0 (version meta.k8s.io/v1)");
     let bytes = BASE64_URL_SAFE_NO_PAD
         .decode(text.trim_end_matches('='))

@@ -119,9 +119,7 @@ impl ApiServer {
         };
         let type_meta = match form {
             Form::Object => (call.resource.api_version(), call.resource.kind.clone()),
-            Form::Partial | Form::PartialList => {
-                ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".to_owned())
-            }
+            Form::Partial | Form::PartialList => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".to_owned()),
             Form::Table => ("meta.k8s.io/v1".to_owned(), "Table".to_owned()),
         };
         let what = Watch {
@@ -186,9 +184,9 @@ fn check_form(call: &Call, list: bool) -> Result<(), Failure> {
         None => format!("*{}.{}{suffix}", go_package(&resource.group), resource.kind),
     };
     match call.form {
-        Form::Partial if list => unacceptable(format!(
-            "you requested PartialObjectMetadata, but the requested object is a list ({go_type})"
-        )),
+        Form::Partial if list => {
+            unacceptable(format!("you requested PartialObjectMetadata, but the requested object is a list ({go_type})"))
+        }
         Form::PartialList if !list => unacceptable(format!(
             "you requested PartialObjectMetadataList, but the requested object is not a list ({go_type})"
         )),

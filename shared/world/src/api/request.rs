@@ -138,7 +138,8 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Unacceptable> {
         refused = Unacceptable::Form;
         let parameters: Vec<&str> = parameters.collect();
         let of = |name: &str| parameters.iter().find_map(|parameter| parameter.strip_prefix(name));
-        let known = of("g=").is_none_or(|group| group == "meta.k8s.io") && of("v=").is_none_or(|version| version == "v1");
+        let known =
+            of("g=").is_none_or(|group| group == "meta.k8s.io") && of("v=").is_none_or(|version| version == "v1");
         match of("as=") {
             None => Some(Form::Object),
             _ if !known => None,

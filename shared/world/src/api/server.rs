@@ -127,7 +127,11 @@ impl ApiServer {
         let ResourceRequest { group, version, namespace, plural, name, subresource, watch } = asked;
         let resource = self.registry().find(&group, &version, &plural);
         let Some(resource) = resource else {
-            return if self.registry().has_group(&group) { Err(Failure::no_such_resource()) } else { Ok(no_such_page()) };
+            return if self.registry().has_group(&group) {
+                Err(Failure::no_such_resource())
+            } else {
+                Ok(no_such_page())
+            };
         };
         let subresource = match subresource {
             Some(text) => Some(resource.subresource(&text).ok_or_else(|| match (&resource.custom, &name) {

@@ -102,9 +102,12 @@ impl ApiServer {
         if !dry_run && is_this {
             self.objects.update(&call.key, call.namespace(), call.name(), false, |pod| {
                 let old = pod.clone();
-                edit::set_condition(&mut pod["status"], json!({ "type": "DisruptionTarget", "status": "True",
+                edit::set_condition(
+                    &mut pod["status"],
+                    json!({ "type": "DisruptionTarget", "status": "True",
                     "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting", "lastProbeTime": null,
-                    "lastTransitionTime": now }));
+                    "lastTransitionTime": now }),
+                );
                 *pod = track(Some(&call.resource), Some("status"), &old, std::mem::take(pod));
                 Ok(())
             })?;

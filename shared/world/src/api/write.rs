@@ -188,7 +188,8 @@ impl ApiServer {
         if self.objects.get(&call.key, call.namespace(), call.name()).is_none() && part == Part::Main {
             let uid = text(&config, "uid");
             if !uid.is_empty() {
-                let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+                let why =
+                    format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
                 return Err(Failure::conflict(call.about(), &why));
             }
             let body = Body { value: applying(None)?, doubled: Vec::new() };

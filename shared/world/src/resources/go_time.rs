@@ -2,7 +2,17 @@
 
 /// Go's layout, piece by piece: how many digits each wants, and how an error names it.
 const DATE: [(&str, usize); 11] = [
-    ("2006", 4), ("-", 0), ("01", 2), ("-", 0), ("02", 2), ("T", 0), ("15", 2), (":", 0), ("04", 2), (":", 0), ("05", 2),
+    ("2006", 4),
+    ("-", 0),
+    ("01", 2),
+    ("-", 0),
+    ("02", 2),
+    ("T", 0),
+    ("15", 2),
+    (":", 0),
+    ("04", 2),
+    (":", 0),
+    ("05", 2),
 ];
 
 /// What is wrong with a time, if anything is. A MicroTime has exactly six digits after its seconds.
@@ -38,8 +48,14 @@ pub fn trouble(text: &str, micro: bool) -> Option<String> {
     }
     if text.parse::<jiff::Timestamp>().is_err() {
         let part = |from: usize| text.get(from..from + 2).and_then(|part| part.parse::<u8>().ok()).unwrap_or(0);
-        let wrong = [(1..=12, part(5), "month"), (1..=31, part(8), "day"), (0..=23, part(11), "hour"), (0..=59, part(14), "minute")];
-        let name = wrong.iter().find(|(range, number, _)| !range.contains(number)).map_or("second", |(_, _, name)| name);
+        let wrong = [
+            (1..=12, part(5), "month"),
+            (1..=31, part(8), "day"),
+            (0..=23, part(11), "hour"),
+            (0..=59, part(14), "minute"),
+        ];
+        let name =
+            wrong.iter().find(|(range, number, _)| !range.contains(number)).map_or("second", |(_, _, name)| name);
         return Some(format!("parsing time {text:?}: {name} out of range"));
     }
     None
@@ -62,7 +78,9 @@ mod tests {
         check(
             "2024-01-01T00:00:05.5Z",
             true,
-            Some("parsing time \"2024-01-01T00:00:05.5Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \".5Z\" as \".000000\""),
+            Some(
+                "parsing time \"2024-01-01T00:00:05.5Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \".5Z\" as \".000000\"",
+            ),
         );
         check("2024-13-01T00:00:00Z", false, Some("parsing time \"2024-13-01T00:00:00Z\": month out of range"));
     }

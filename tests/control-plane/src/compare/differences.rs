@@ -168,7 +168,8 @@ fn generated_name(metadata: &Map<String, Value>) -> Option<&str> {
 fn by_manager(entries: &[Value]) -> Vec<Value> {
     let mut sorted = entries.to_vec();
     sorted.sort_by_key(|entry| {
-        ["manager", "operation", "subresource", "apiVersion"].map(|key| entry[key].as_str().unwrap_or_default().to_owned())
+        ["manager", "operation", "subresource", "apiVersion"]
+            .map(|key| entry[key].as_str().unwrap_or_default().to_owned())
     });
     sorted
 }
@@ -186,7 +187,8 @@ fn in_order(message: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for piece in list.trim_end_matches(']').split(", ") {
         let begins = piece.split_once(": ").is_some_and(|(field, said)| {
-            !field.split('[').next().unwrap_or_default().contains(' ') && labels.iter().any(|label| said.starts_with(label))
+            !field.split('[').next().unwrap_or_default().contains(' ')
+                && labels.iter().any(|label| said.starts_with(label))
         });
         match parts.last_mut() {
             Some(last) if !begins => *last = format!("{last}, {piece}"),
@@ -199,7 +201,8 @@ fn in_order(message: &str) -> String {
 
 /// What makes an item of a discovery document itself.
 fn identity(item: &Value) -> Option<String> {
-    for keys in [&["name"][..], &["resource"], &["groupVersion"], &["version"], &["metadata", "name"], &["subresource"]] {
+    for keys in [&["name"][..], &["resource"], &["groupVersion"], &["version"], &["metadata", "name"], &["subresource"]]
+    {
         let found = keys.iter().try_fold(item, |at, key| at.get(key)).and_then(Value::as_str);
         if let Some(found) = found {
             return Some(found.to_owned());

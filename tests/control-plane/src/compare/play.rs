@@ -74,7 +74,8 @@ pub async fn play(world: &dyn Side, server: &dyn Side, scenario: &Scenario, stag
 }
 
 fn namespace(name: &str, run: &str) -> String {
-    let slug: String = name.to_lowercase().chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
+    let slug: String =
+        name.to_lowercase().chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
     let short: String = slug.chars().take(40).collect();
     format!("{}-{run}", short.trim_matches('-'))
 }

@@ -3,8 +3,12 @@
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
-use kube::{Client, client::Body};
-use std::io;
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use std::{io, path::Path};
 
 use super::side::{self, Answering, Chunks, Question, Reply, Side, Watching};
 
@@ -13,9 +17,14 @@ pub struct Real {
 }
 
 impl Real {
-    /// The client has to be one of somebody who may do everything.
-    pub fn new(client: Client) -> Self {
-        Real { client }
+    /// The kubeconfig has to be one of somebody who may do everything.
+    pub async fn of(kubeconfig: &Path) -> io::Result<Self> {
+        let read = Kubeconfig::read_from(kubeconfig).map_err(io::Error::other)?;
+        let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+        let mut config = config.map_err(io::Error::other)?;
+        // A refusal is an answer here, even one that asks to try again.
+        config.default_retry = false;
+        Ok(Real { client: Client::try_from(config).map_err(io::Error::other)? })
     }
 
     async fn send(&self, question: Question) -> io::Result<Response<Body>> {

@@ -41,47 +41,64 @@ impl Outcome {
     }
 }
 
-/// Plays everything. The server is shared by all scenarios; each has a world of its own.
-pub async fn run(
-    files: &[ScenarioFile],
-    server: Arc<dyn Side>,
-    known: &[Known],
-    repository: &Path,
-) -> io::Result<Outcome> {
-    // Names are the same on both sides, and new in every run: a server may be used more than once.
-    let run = &format!("{:x}", jiff::Timestamp::now().as_second() % 0xf_ffff);
-    let mut outcome = Outcome::default();
-    let mut playing = JoinSet::new();
-    let turns = Arc::new(Semaphore::new(AT_ONCE));
-    for file in files {
-        for scenario in file.scenarios.clone() {
-            let (server, turns, kind) = (server.clone(), turns.clone(), file.kind.clone());
-            let (repository, run) = (repository.to_owned(), run.to_owned());
-            playing.spawn(async move {
-                let _turn = turns.acquire().await.map_err(io::Error::other)?;
-                let world = Simulated::start(Running::Nothing);
-                let stage = Stage { repository: &repository, run: &run };
-                let played = play(&world, server.as_ref(), &scenario, stage).await;
-                let played = played.map_err(|error| io::Error::other(format!("{}: {error}", scenario.name)))?;
-                io::Result::Ok((kind, played))
-            });
+/// What a run is played with. The server is shared by all scenarios; each has a world of its own.
+pub struct Cast<'a> {
+    pub files: &'a [ScenarioFile],
+    pub known: &'a [Known],
+    /// Where the files are that scenarios name.
+    pub repository: &'a Path,
+}
+
+impl Cast<'_> {
+    /// Plays the scenarios on an API server by itself: a scheduler would change pods between two steps.
+    pub async fn play(&self, server: Arc<dyn Side>, outcome: &mut Outcome) -> io::Result<()> {
+        let run = new_run();
+        let mut playing = JoinSet::new();
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        for file in self.files {
+            for scenario in file.scenarios.clone() {
+                let (server, turns, kind) = (server.clone(), turns.clone(), file.kind.clone());
+                let (repository, run) = (self.repository.to_owned(), run.clone());
+                playing.spawn(async move {
+                    let _turn = turns.acquire().await.map_err(io::Error::other)?;
+                    let world = Simulated::start(Running::Nothing);
+                    let stage = Stage { repository: &repository, run: &run };
+                    let played = play(&world, server.as_ref(), &scenario, stage).await;
+                    let played = played.map_err(|error| io::Error::other(format!("{}: {error}", scenario.name)))?;
+                    io::Result::Ok((kind, played))
+                });
+            }
         }
-    }
-    while let Some(played) = playing.join_next().await {
-        let (kind, played) = played.map_err(io::Error::other)??;
-        outcome.add(&kind, played, known);
-    }
-    // Nodes belong to the whole cluster, so one placement at a time.
-    for file in files {
-        for (number, placement) in file.placements.iter().enumerate() {
-            let world = Simulated::start(Running::Scheduler);
-            let played = place(&world, server.as_ref(), placement, &format!("{run}-{number}")).await;
-            let played = played.map_err(|error| io::Error::other(format!("{}: {error}", placement.name)))?;
-            outcome.add(&file.kind, played, known);
+        while let Some(played) = playing.join_next().await {
+            let (kind, played) = played.map_err(io::Error::other)??;
+            outcome.add(&kind, played, self.known);
         }
+        outcome.found.sort_by(|one, other| (&one.scenario, one.step).cmp(&(&other.scenario, other.step)));
+        Ok(())
     }
-    outcome.found.sort_by(|one, other| (&one.scenario, one.step).cmp(&(&other.scenario, other.step)));
-    Ok(outcome)
+
+    pub fn has_placements(&self) -> bool {
+        self.files.iter().any(|file| !file.placements.is_empty())
+    }
+
+    /// Asks both schedulers. Nodes belong to the whole cluster, so one placement at a time, on an empty one.
+    pub async fn place(&self, server: &dyn Side, outcome: &mut Outcome) -> io::Result<()> {
+        let run = new_run();
+        for file in self.files {
+            for (number, placement) in file.placements.iter().enumerate() {
+                let world = Simulated::start(Running::Scheduler);
+                let played = place(&world, server, placement, &format!("{run}-{number}")).await;
+                let played = played.map_err(|error| io::Error::other(format!("{}: {error}", placement.name)))?;
+                outcome.add(&file.kind, played, self.known);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names are the same on both sides, and new in every run: a server may be used more than once.
+fn new_run() -> String {
+    format!("{:x}", jiff::Timestamp::now().as_second() % 0xf_ffff)
 }
 
 /// A difference as a person reads it.

@@ -107,7 +107,8 @@ pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioError> {
 
 /// All files of a folder that hold scenarios, by name.
 pub fn read_all(folder: &Path) -> Result<Vec<ScenarioFile>, ScenarioError> {
-    let unreadable = |error: std::io::Error| ScenarioError::Unreadable { path: folder.to_owned(), why: error.to_string() };
+    let unreadable =
+        |error: std::io::Error| ScenarioError::Unreadable { path: folder.to_owned(), why: error.to_string() };
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));

@@ -27,12 +27,15 @@ pub async fn place(world: &dyn Side, server: &dyn Side, placement: &Placement, r
     }
     tokio::time::sleep(SETTLE).await;
     for (number, pod) in placement.pods.iter().enumerate() {
-        let (ours, theirs) =
-            tokio::try_join!(verdicts(world, placement, &namespace, pod), verdicts(server, placement, &namespace, pod))?;
+        let (ours, theirs) = tokio::try_join!(
+            verdicts(world, placement, &namespace, pod),
+            verdicts(server, placement, &namespace, pod)
+        )?;
         let feasible: Vec<&Value> = theirs.iter().skip(1).map(|(_, verdict)| &verdict["node"]).collect();
         for ((wanted, ours), (_, theirs)) in ours.iter().zip(&theirs) {
             played.requests += 1;
-            let free_choice = *wanted == ANY_NODE && ours["node"] != theirs["node"] && feasible.contains(&&ours["node"]);
+            let free_choice =
+                *wanted == ANY_NODE && ours["node"] != theirs["node"] && feasible.contains(&&ours["node"]);
             for field in ["node", "status", "reason", "message"] {
                 played.fields += 1;
                 if ours[field] == theirs[field] || (free_choice && field == "node" && theirs["node"].is_string()) {

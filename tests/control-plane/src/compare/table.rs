@@ -44,7 +44,8 @@ impl Table {
     }
 
     pub fn markdown(&self) -> String {
-        let mut text = "| kind | scenarios | requests | fields | differences listed |\n|---|---|---|---|---|\n".to_owned();
+        let mut text =
+            "| kind | scenarios | requests | fields | differences listed |\n|---|---|---|---|---|\n".to_owned();
         let total = ("all".to_owned(), self.total());
         for (kind, row) in self.0.iter().map(|(kind, row)| (kind.clone(), row.clone())).chain([total]) {
             let Row { scenarios, requests, fields, known, .. } = row;

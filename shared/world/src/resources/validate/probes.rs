@@ -34,9 +34,11 @@ fn validate_probe(probe: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 match port {
                     Value::String(name) => {
                         let wrong = check_port_name(name);
-                        errors.extend(wrong.iter().map(|wrong| {
-                            FieldError::invalid(&format!("{field}.port"), name.as_str(), wrong)
-                        }));
+                        errors.extend(
+                            wrong
+                                .iter()
+                                .map(|wrong| FieldError::invalid(&format!("{field}.port"), name.as_str(), wrong)),
+                        );
                     }
                     other => errors.extend(valid_port(other.as_i64().unwrap_or_default(), &format!("{field}.port"))),
                 }

@@ -226,9 +226,7 @@ fn claim_change(object: &Value, old: &Value, errors: &mut Vec<FieldError>) {
                       bound claims";
         errors.push(FieldError::forbidden("spec", detail));
     }
-    let size = |claim: &Value| {
-        Quantity::parse(text(claim, &["spec", "resources", "requests", "storage"]))
-    };
+    let size = |claim: &Value| Quantity::parse(text(claim, &["spec", "resources", "requests", "storage"]));
     if let (Some(new), Some(before)) = (size(object), size(old))
         && new < before
     {
