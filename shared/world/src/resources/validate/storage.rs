@@ -11,6 +11,19 @@ use serde_json::Value;
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
+/// What a volume's spec says beside where it comes from.
+const SETTINGS: [&str; 9] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "volumeMode",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+];
+
 pub fn validate(kind: &str, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     match kind {
@@ -66,23 +79,13 @@ fn class_name(spec: &Value, errors: &mut Vec<FieldError>) {
 }
 
 fn volume(object: &Value, errors: &mut Vec<FieldError>) {
-    const SETTINGS: [&str; 9] = [
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "volumeMode",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-    ];
     let spec = at(object, &["spec"]);
     modes(spec, "spec", "", errors);
     let capacity = entries(spec, &["capacity"]);
     if capacity.is_empty() {
         errors.push(FieldError::required("spec.capacity", ""));
-    } else if !has(spec, &["capacity", "storage"]) || capacity.len() > 1 {
+    }
+    if !has(spec, &["capacity", "storage"]) || capacity.len() > 1 {
         let error = FieldError::not_supported("spec.capacity", at(spec, &["capacity"]).clone(), &["storage"]);
         errors.push(error);
     }
@@ -152,7 +155,7 @@ fn drivers(object: &Value, errors: &mut Vec<FieldError>) {
         let keys: Vec<&str> = items(driver, &["topologyKeys"]).iter().filter_map(Value::as_str).collect();
         for (place, key) in keys.iter().enumerate() {
             if keys[..place].contains(key) {
-                errors.push(FieldError::duplicate(&format!("{path}.topologyKeys[{place}]"), *key));
+                errors.push(FieldError::duplicate(&path, *key));
             }
         }
         if names.contains(&name) {
@@ -164,9 +167,14 @@ fn drivers(object: &Value, errors: &mut Vec<FieldError>) {
 
 fn attachment(object: &Value, errors: &mut Vec<FieldError>) {
     let spec = at(object, &["spec"]);
+    if text(spec, &["attacher"]).is_empty() {
+        errors.push(FieldError::required("spec.attacher", ""));
+    }
     for field in ["attacher", "nodeName"] {
-        if text(spec, &[field]).is_empty() {
-            errors.push(FieldError::required(&format!("spec.{field}"), ""));
+        let given = text(spec, &[field]);
+        if field == "nodeName" || !given.is_empty() {
+            let wrong = check_subdomain(&given.to_lowercase());
+            errors.extend(wrong.iter().map(|wrong| FieldError::invalid(&format!("spec.{field}"), given, wrong)));
         }
     }
     let source = at(spec, &["source"]);
@@ -182,25 +190,45 @@ pub fn validate_change(kind: &str, object: &Value, old: &Value) -> Vec<FieldErro
     match kind {
         "PersistentVolumeClaim" => claim_change(object, old, &mut errors),
         "StorageClass" => {
-            for field in ["parameters", "provisioner", "reclaimPolicy"] {
-                if changed(&[field]) {
-                    errors.push(FieldError::forbidden(field, &format!("updates to {field} are forbidden.")));
-                }
+            for field in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
+                errors.extend(fixed(field, at(object, &[field]), at(old, &[field])));
             }
-            errors.extend(fixed(
-                "volumeBindingMode",
-                at(object, &["volumeBindingMode"]),
-                at(old, &["volumeBindingMode"]),
-            ));
         }
-        "VolumeAttachment" => errors.extend(fixed("spec", at(object, &["spec"]), at(old, &["spec"]))),
+        "PersistentVolume" => {
+            let sources = |volume: &Value| -> Vec<(String, Value)> {
+                let spec = entries(volume, &["spec"]).into_iter();
+                let sources = spec.filter(|(name, _)| !SETTINGS.contains(name));
+                sources.map(|(name, source)| (name.to_owned(), source.clone())).collect()
+            };
+            if sources(object) != sources(old) {
+                let detail = "spec.persistentvolumesource is immutable after creation";
+                errors.push(FieldError::forbidden("spec.persistentvolumesource", detail));
+            }
+        }
+        "VolumeAttachment" if changed(&["spec"]) => {
+            let of = |field: &str| quote(text(object, &["spec", field]));
+            let volume = at(object, &["spec", "source", "persistentVolumeName"]);
+            let shown = format!(
+                "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{volume},\"InlineVolumeSpec\":null}},\"NodeName\":{}}}",
+                of("attacher"),
+                of("nodeName")
+            );
+            let error = FieldError::invalid("spec", at(object, &["spec"]).clone(), "field is immutable");
+            errors.push(error.shown_as(shown));
+        }
         "CSINode" => {
             for driver in items(old, &["spec", "drivers"]) {
                 let same = |one: &&Value| text(one, &["name"]) == text(driver, &["name"]);
                 let now = items(object, &["spec", "drivers"]).iter().find(same);
-                if now.is_some_and(|now| now != driver) {
-                    let field = format!("spec.drivers[{}]", quote(text(driver, &["name"])));
-                    errors.push(FieldError::invalid(&field, driver.clone(), "field is immutable"));
+                if let Some(now) = now.filter(|now| at(now, &["nodeID"]) != at(driver, &["nodeID"])) {
+                    let shown = format!(
+                        "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
+                        quote(text(now, &["name"])),
+                        quote(text(now, &["nodeID"])),
+                        at(now, &["topologyKeys"])
+                    );
+                    let error = FieldError::invalid("spec.drivers", now.clone(), "field is immutable");
+                    errors.push(error.shown_as(shown));
                 }
             }
         }
