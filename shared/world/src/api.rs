@@ -1,11 +1,15 @@
 //! The API server: a store of objects, the rules of their life, and the verbs of Kubernetes over HTTP.
 
 pub(crate) mod admission;
+mod decoding;
 mod delete;
 mod documents;
 mod edit;
+mod go_json;
+mod label_parser;
 mod list;
 pub mod objects;
+mod options;
 mod patching;
 mod read;
 mod request;

@@ -48,7 +48,7 @@ use crate::{
 };
 use context::Context;
 pub use eviction::Eviction;
-pub use options::{Admission, ControllersOptions};
+pub use options::{Admission, ControllersOptions, Running};
 use timers::Alarm;
 use view::Noticed;
 
@@ -136,22 +136,11 @@ struct Loop {
 
 impl Loop {
     fn new(context: Context) -> Self {
-        let others: Vec<Box<dyn Controller + Send>> = vec![
-            Box::new(namespaces::Namespaces::default()),
-            Box::new(node_lifecycle::NodeLifecycle::default()),
-            Box::new(taint_eviction::TaintEviction::default()),
-            Box::new(pod_collection::PodCollection::default()),
-            Box::new(deployment::Deployments::default()),
-            Box::new(stateful_set::StatefulSets::default()),
-            Box::new(daemon_set::DaemonSets::default()),
-            Box::new(job::Jobs::default()),
-            Box::new(replica_set::ReplicaSets::default()),
-            Box::new(volumes::Volumes::default()),
-            Box::new(protection::Protection::default()),
-            Box::new(disruption::Disruption::default()),
-            Box::new(garbage::Garbage::default()),
-            Box::new(scheduler::Scheduler::default()),
-        ];
+        let others: Vec<Box<dyn Controller + Send>> = match context.options.running {
+            Running::All => every_controller(),
+            Running::Scheduler => vec![Box::new(scheduler::Scheduler::default())],
+            Running::Nothing => Vec::new(),
+        };
         let kubelet = kubelet::Kubelets::new(context.chance.stream("kubelet"));
         Loop { context, kubelet, others }
     }
@@ -168,7 +157,7 @@ impl Loop {
             }
             revisions.borrow_and_update();
             while let Ok(word) = words.try_recv() {
-                self.kubelet.hear(&mut self.context, word);
+                self.hear(word);
             }
             while let Some(alarm) = self.context.timers.due(self.context.clock.now()) {
                 self.ring(&alarm);
@@ -184,13 +173,20 @@ impl Loop {
             tokio::select! {
                 biased;
                 word = words.recv() => match word {
-                    Some(word) => self.kubelet.hear(&mut self.context, word),
+                    Some(word) => self.hear(word),
                     // No cloud will ever speak again; the cluster goes on.
                     None => wait_without_words(&mut revisions, clock, next).await,
                 },
                 _ = revisions.changed() => {}
                 () = timers::wait_until(clock, next) => {}
             }
+        }
+    }
+
+    /// Machines come to a cluster that has kubelets.
+    fn hear(&mut self, word: Word) {
+        if self.context.options.running == Running::All {
+            self.kubelet.hear(&mut self.context, word);
         }
     }
 
@@ -216,6 +212,26 @@ impl Loop {
         }
         self.context.objects.store.revision() != before || self.others.iter().any(|controller| controller.has_more())
     }
+}
+
+/// In the order in which they work.
+fn every_controller() -> Vec<Box<dyn Controller + Send>> {
+    vec![
+        Box::new(namespaces::Namespaces::default()),
+        Box::new(node_lifecycle::NodeLifecycle::default()),
+        Box::new(taint_eviction::TaintEviction::default()),
+        Box::new(pod_collection::PodCollection::default()),
+        Box::new(deployment::Deployments::default()),
+        Box::new(stateful_set::StatefulSets::default()),
+        Box::new(daemon_set::DaemonSets::default()),
+        Box::new(job::Jobs::default()),
+        Box::new(replica_set::ReplicaSets::default()),
+        Box::new(volumes::Volumes::default()),
+        Box::new(protection::Protection::default()),
+        Box::new(disruption::Disruption::default()),
+        Box::new(garbage::Garbage::default()),
+        Box::new(scheduler::Scheduler::default()),
+    ]
 }
 
 async fn wait_without_words(revisions: &mut watch::Receiver<u64>, clock: Clock, next: Option<jiff::Timestamp>) {

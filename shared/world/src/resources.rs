@@ -8,6 +8,7 @@ pub mod defaults;
 pub mod discovery;
 pub mod errors;
 pub mod events;
+pub mod go_time;
 pub mod json_path;
 pub mod kinds;
 pub mod look;

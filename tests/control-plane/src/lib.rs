@@ -5,6 +5,7 @@ pub mod account;
 pub mod audit;
 mod build;
 pub mod command;
+pub mod compare;
 mod components;
 pub mod every_right;
 pub mod fleet;

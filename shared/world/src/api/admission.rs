@@ -1,14 +1,20 @@
 //! What happens to an object between the request and the store: decoding, defaults, admission, validation.
 
-use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::{edit, objects::Objects, request::Query, status::Failure, store::ResourceKey, versions};
+use super::{
+    edit,
+    objects::Objects,
+    request::Query,
+    status::{About, Failure},
+    store::ResourceKey,
+    versions,
+};
 use crate::resources::{
     crd::prune,
     decode as decoding, defaults,
-    errors::invalid_status,
+    errors::{FieldError, invalid_status},
     kinds::{Registry, Resource, Subresource},
     validate,
 };
@@ -20,9 +26,15 @@ pub fn is_definition(resource: &Resource) -> bool {
 
 /// Reads an object as its schema does. What it does not know is dropped, and said as the client asked: as an error,
 /// as warnings, or not at all.
-pub fn decode(resource: &Resource, value: &mut Value, query: &Query) -> Result<Vec<String>, Failure> {
-    let unknown = decoding::decode(resource, value).map_err(Failure::bad_request)?;
-    say_unknown(resource, &unknown, query)
+pub fn decode(
+    resource: &Resource,
+    value: &mut Value,
+    doubled: &[String],
+    query: &Query,
+) -> Result<Vec<String>, Failure> {
+    let unknown = decoding::decode(resource, value)
+        .map_err(|trouble| Failure::bad_request(decoding::bad_request(resource, &trouble)))?;
+    say_strict(resource, decoding::strict_troubles(doubled, &unknown), query)
 }
 
 /// Reads the configuration of an apply: as an object, but without defaults, which nobody has applied.
@@ -32,20 +44,17 @@ pub fn decode_configuration(resource: &Resource, value: &mut Value, query: &Quer
         Some(custom) => prune(&custom.schema, value),
         None => decoding::decode(resource, value).map_err(Failure::bad_request)?,
     };
-    say_unknown(resource, &unknown, query)
+    say_strict(resource, decoding::strict_troubles(&[], &unknown), query)
 }
 
-fn say_unknown(resource: &Resource, unknown: &[String], query: &Query) -> Result<Vec<String>, Failure> {
-    match query.get("fieldValidation").unwrap_or("Warn") {
-        "Strict" if !unknown.is_empty() => Err(Failure::bad_request(decoding::strict_message(resource, unknown))),
-        "Warn" => Ok(decoding::unknown_warnings(unknown)),
-        "Strict" | "Ignore" => Ok(Vec::new()),
-        other => {
-            let detail = format!(
-                "fieldValidation: Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
-            );
-            Err(options_invalid("PatchOptions", &detail))
+/// What strict decoding finds is an error, a warning or nothing.
+fn say_strict(resource: &Resource, troubles: Vec<String>, query: &Query) -> Result<Vec<String>, Failure> {
+    match query.get("fieldValidation") {
+        Some("Strict") if !troubles.is_empty() => {
+            Err(Failure::bad_request(decoding::strict_message(resource, &troubles)))
         }
+        Some("Strict" | "Ignore") => Ok(Vec::new()),
+        _ => Ok(troubles),
     }
 }
 
@@ -64,13 +73,11 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
     }
     let built_in = resource.custom.is_none();
     if built_in && resource.kind == "Pod" {
+        give_service_account(objects, value)?;
         let classes: Vec<Value> = list(objects, "scheduling.k8s.io", "priorityclasses");
         defaults::admit_pod(value, &classes).map_err(|error| {
-            let about = super::status::About {
-                group: "",
-                resource: "pods",
-                name: value["metadata"]["name"].as_str().unwrap_or_default(),
-            };
+            let about =
+                About { group: "", resource: "pods", name: value["metadata"]["name"].as_str().unwrap_or_default() };
             Failure::forbidden(about, &error.to_string())
         })?;
     }
@@ -86,7 +93,10 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
             _ => {}
         }
     }
-    match defaults::initial_status(resource, value) {
+    if built_in {
+        defaults::settle_new(&resource.kind, value);
+    }
+    match defaults::initial_status(resource, value, &objects.now()) {
         Some(status) if built_in => value["status"] = status,
         _ if resource.subresources.contains(&Subresource::Status) && resource.kind != "Node" => {
             if let Value::Object(object) = value {
@@ -97,6 +107,32 @@ pub fn begin(objects: &Objects, resource: &Resource, value: &mut Value) -> Resul
     }
     edit::drop_nulls(value);
     Ok(())
+}
+
+/// A pod acts as an account of its namespace. The real server waits a moment for one that is called `default`, which a
+/// controller makes with the namespace; here it is as if it had come meanwhile.
+fn give_service_account(objects: &Objects, pod: &mut Value) -> Result<(), Failure> {
+    let text = |field: &str| pod["spec"][field].as_str().unwrap_or_default().to_owned();
+    let name = Some(text("serviceAccountName")).filter(|name| !name.is_empty()).unwrap_or("default".to_owned());
+    let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let found = objects.get(&("".into(), "serviceaccounts".into()), &namespace, &name);
+    if found.is_none() && name != "default" {
+        let about = About { group: "", resource: "pods", name: pod["metadata"]["name"].as_str().unwrap_or_default() };
+        let why = format!("error looking up service account {namespace}/{name}: serviceaccount {name:?} not found");
+        return Err(Failure::forbidden(about, &why));
+    }
+    pod["spec"]["serviceAccountName"] = name.as_str().into();
+    pod["spec"]["serviceAccount"] = name.into();
+    let account = found.map(|stored| stored.value.clone()).unwrap_or_default();
+    defaults::admit_service_account(pod, &account, &format!("kube-api-access-{}", objects.suffix()));
+    Ok(())
+}
+
+/// What a change brings with it, in kinds that count or note their own changes.
+pub fn carry_on(resource: &Resource, old: &Value, new: &mut Value, now: &str) {
+    if resource.custom.is_none() {
+        defaults::carry_on(&resource.kind, old, new, now);
+    }
 }
 
 /// For controllers, which write past HTTP: defaults, and for pods what admission adds. A status they set stays.
@@ -143,49 +179,28 @@ pub fn validate(resource: &Resource, value: &Value, old: Option<&Value>) -> Resu
         return Ok(());
     }
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-    Err(from_status(&invalid_status(&resource.group, &resource.kind, name, &errors)))
+    // Events of either group are refused as those of the core group.
+    let group = if resource.custom.is_none() && resource.kind == "Event" { "" } else { resource.group.as_str() };
+    Err(Failure::from_status(&invalid_status(group, &resource.kind, name, &errors)))
 }
 
 /// The object as it is stored, and small tidying that no client sees.
 pub fn in_storage_version(resource: &Resource, mut value: Value) -> Value {
     edit::drop_nulls(&mut value["metadata"]);
-    versions::to_stored(resource, value)
-}
-
-/// One field is wrong, and its message is known already.
-pub fn invalid_message(resource: &Resource, name: &str, detail: &str) -> Failure {
-    let kind =
-        if resource.group.is_empty() { resource.kind.clone() } else { format!("{}.{}", resource.kind, resource.group) };
-    let mut failure = invalid(&format!("{kind} {name:?} is invalid: {detail}"), detail);
-    failure.details["name"] = name.into();
-    failure.details["kind"] = resource.kind.as_str().into();
-    if !resource.group.is_empty() {
-        failure.details["group"] = resource.group.as_str().into();
+    let mut stored = versions::to_stored(resource, value);
+    if resource.custom.is_none() && resource.kind == "Event" {
+        // Times that an event does not have are shown as such.
+        for time in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+            if stored.get(time).is_none() {
+                stored[time] = Value::Null;
+            }
+        }
     }
-    failure
+    stored
 }
 
-/// The parameters of a request are wrong.
-pub fn options_invalid(kind: &str, detail: &str) -> Failure {
-    let mut failure = invalid(&format!("{kind}.meta.k8s.io \"\" is invalid: {detail}"), detail);
-    failure.details["group"] = "meta.k8s.io".into();
-    failure.details["kind"] = kind.into();
-    failure
-}
-
-fn invalid(message: &str, detail: &str) -> Failure {
-    let (field, said) = detail.split_once(": ").unwrap_or(("", detail));
-    let reason = match said.split(':').next() {
-        Some("Required value") => "FieldValueRequired",
-        Some("Unsupported value") => "FieldValueNotSupported",
-        Some("Forbidden") => "FieldValueForbidden",
-        _ => "FieldValueInvalid",
-    };
-    let details = json!({ "causes": [{ "reason": reason, "message": said, "field": field }] });
-    Failure { details, ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
-}
-
-fn from_status(status: &Value) -> Failure {
-    let message = status["message"].as_str().unwrap_or_default();
-    Failure { details: status["details"].clone(), ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
+/// A kind that wants to know which version is replaced. The resource is named where other refusals name the kind.
+pub fn version_required(resource: &Resource, name: &str) -> Failure {
+    let errors = [FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update")];
+    Failure::from_status(&invalid_status(&resource.group, &resource.plural, name, &errors))
 }

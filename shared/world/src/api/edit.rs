@@ -19,6 +19,12 @@ pub fn set(value: &mut Value, path: &str, new: Value) {
     *place = new;
 }
 
+pub fn remove(value: &mut Value, fields: &[&str]) {
+    if let Value::Object(object) = value {
+        object.retain(|field, _| !fields.contains(&field.as_str()));
+    }
+}
+
 /// Removes the fields of an object that are null: absent and null read alike.
 pub fn drop_nulls(value: &mut Value) {
     if let Value::Object(object) = value {
@@ -40,8 +46,23 @@ pub fn set_condition(status: &mut Value, condition: Value) {
 
 /// A selector object in the words of a query, as the scale subresource shows it.
 pub fn selector_text(selector: &Value) -> String {
-    let labels = selector["matchLabels"].as_object().into_iter().flatten();
-    let pairs: Vec<String> =
-        labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
-    pairs.join(",")
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut terms: Vec<(String, String)> = Vec::new();
+    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+        terms.push((key.clone(), format!("{key}={}", word(value))));
+    }
+    for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
+        let key = word(&expression["key"]);
+        let mut values: Vec<String> = expression["values"].as_array().into_iter().flatten().map(word).collect();
+        values.sort();
+        let text = match expression["operator"].as_str().unwrap_or_default() {
+            "In" => format!("{key} in ({})", values.join(",")),
+            "NotIn" => format!("{key} notin ({})", values.join(",")),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.clone(),
+        };
+        terms.push((key, text));
+    }
+    terms.sort();
+    terms.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
 }

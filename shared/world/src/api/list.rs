@@ -1,16 +1,17 @@
 //! Lists: selectors, pages that stay consistent, and the meanings of `resourceVersion`.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::{
+    go_json, options,
     request::Query,
     selector::{FieldSelector, LabelSelector},
     status::Failure,
     store::{ObjectKey, ResourceKey, Store, Stored},
 };
+use crate::resources::errors::FieldError;
 
 /// What a list or watch is restricted to.
 #[derive(Debug, Clone, Default)]
@@ -29,16 +30,25 @@ pub struct Page {
 }
 
 impl Selection {
-    /// `supported` are the fields of the resource that can be asked about, beside name and namespace.
-    pub fn parse(query: &Query, supported: &[&str]) -> Result<Self, Failure> {
+    /// `supported` are the fields of the resource that can be asked about, beside name and namespace. A kind that has
+    /// none of its own refuses in other words.
+    pub fn parse(query: &Query, supported: Option<&[&str]>) -> Result<Self, Failure> {
         let labels =
             LabelSelector::parse(query.get("labelSelector").unwrap_or_default()).map_err(Failure::bad_request)?;
         let fields =
             FieldSelector::parse(query.get("fieldSelector").unwrap_or_default()).map_err(Failure::bad_request)?;
-        let known =
-            |field: &str| ["metadata.name", "metadata.namespace"].contains(&field) || supported.contains(&field);
+        let known = |field: &str| {
+            ["metadata.name", "metadata.namespace"].contains(&field)
+                || supported.is_some_and(|supported| supported.contains(&field))
+        };
         if let Some(field) = fields.fields().find(|field| !known(field)) {
-            return Err(Failure::bad_request(format!("field label not supported: {field}")));
+            return Err(Failure::bad_request(match supported {
+                Some(_) => format!("field label not supported: {field}"),
+                None => {
+                    let only = "only \"metadata.name\", \"metadata.namespace\"";
+                    format!("{field:?} is not a known field selector: {only}")
+                }
+            }));
         }
         Ok(Selection { labels, fields })
     }
@@ -59,15 +69,27 @@ pub fn page(
     selection: &Selection,
     query: &Query,
 ) -> Result<Page, Failure> {
-    let limit = limit(query)?;
+    check_options(query)?;
+    query.number("timeoutSeconds")?;
+    let limit = query.number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
     let token = query.get("continue").map(read_token).transpose()?;
-    check_version_match(query, token.is_some(), limit)?;
     let current = store.revision();
-    let asked = query.get("resourceVersion").filter(|_| token.is_none()).map(version).transpose()?;
+    let given = query.get("resourceVersion");
+    if token.is_some() && given.is_some_and(|given| given != "0") {
+        return Err(Failure::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    let named = |failure: Failure| Failure::bad_request(format!("invalid resource version: {}", failure.message));
+    let asked = given.filter(|_| token.is_none()).map(version).transpose().map_err(named)?;
+    // What a cache holds is given at once: pages are for those who ask the store itself.
+    let limit = limit.filter(|_| asked != Some(0) || query.get("resourceVersionMatch") == Some("Exact"));
     if let Some(asked) = asked.filter(|asked| *asked > current) {
         return Err(Failure::too_large_revision(asked, current));
     }
-    let exact = asked.filter(|_| query.get("resourceVersionMatch") == Some("Exact"));
+    let exact = asked.filter(|asked| match query.get("resourceVersionMatch") {
+        Some(wanted) => wanted == "Exact",
+        // The first page of a list at a version is a page of that very version.
+        None => limit.is_some() && *asked > 0,
+    });
     let (listed, revision, start) = match (&token, exact) {
         (Some((revision, start)), _) => {
             let listed = store.list_at(resource, namespace, *revision).map_err(|_| token_expired())?;
@@ -113,51 +135,35 @@ impl Page {
 
 /// A revision as clients write it.
 pub fn version(text: &str) -> Result<u64, Failure> {
-    let invalid = || {
-        let why = "strconv.ParseUint: parsing";
-        Failure::bad_request(format!("Invalid value: {text:?}: {why} {text:?}: invalid syntax"))
+    let refused = |_| {
+        let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+        Failure::internal(format!("resourceVersion: Invalid value: {text:?}: {why}"))
     };
-    text.parse().map_err(|_| invalid())
+    text.parse().map_err(refused)
 }
 
-fn limit(query: &Query) -> Result<Option<usize>, Failure> {
-    let Some(text) = query.get("limit") else { return Ok(None) };
-    let number: i64 = text
-        .parse()
-        .map_err(|_| Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))?;
-    Ok(usize::try_from(number).ok().filter(|limit| *limit > 0))
-}
-
-fn check_version_match(query: &Query, continues: bool, limit: Option<usize>) -> Result<(), Failure> {
-    let invalid = |message: &str| {
-        Err(Failure::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "Invalid",
-            format!("ListOptions.meta.k8s.io \"\" is invalid: {message}"),
-        ))
-    };
-    let Some(wanted) = query.get("resourceVersionMatch") else {
-        let exact_needed = limit.is_some() && continues && query.get("resourceVersion").is_some_and(|text| text != "0");
-        if exact_needed {
-            return Err(Failure::bad_request("specifying resource version is not allowed when using continue"));
+/// Options of a list that contradict each other.
+fn check_options(query: &Query) -> Result<(), Failure> {
+    let mut errors = Vec::new();
+    let mut forbid = |field: &str, why: &str| errors.push(FieldError::forbidden(field, why));
+    let (field, version) = ("resourceVersionMatch", query.get("resourceVersion"));
+    if let Some(wanted) = query.get(field) {
+        if version.is_none() {
+            forbid(field, "resourceVersionMatch is forbidden unless resourceVersion is provided");
         }
-        return Ok(());
-    };
-    match (wanted, query.get("resourceVersion")) {
-        ("Exact" | "NotOlderThan", None) => invalid(
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-        ),
-        ("Exact", Some("0")) => invalid(
-            "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-        ),
-        ("Exact" | "NotOlderThan", Some(_)) if continues => {
-            invalid("resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided")
+        if query.get("continue").is_some() {
+            forbid(field, "resourceVersionMatch is forbidden when continue is provided");
         }
-        ("Exact" | "NotOlderThan", Some(_)) => Ok(()),
-        (other, _) => invalid(&format!(
-            "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
-        )),
+        if !["Exact", "NotOlderThan"].contains(&wanted) {
+            errors.push(FieldError::not_supported(field, wanted, &["Exact", "NotOlderThan", ""]));
+        } else if wanted == "Exact" && version == Some("0") {
+            forbid(field, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+        }
     }
+    if query.given("sendInitialEvents").is_some() {
+        errors.push(FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    }
+    options::refuse("ListOptions", &errors)
 }
 
 fn write_token(revision: u64, (namespace, name): &ObjectKey) -> String {
@@ -166,8 +172,12 @@ fn write_token(revision: u64, (namespace, name): &ObjectKey) -> String {
 }
 
 fn read_token(text: &str) -> Result<(u64, ObjectKey), Failure> {
-    let invalid = || Failure::bad_request("continue key is not valid: illegal base64 data or unknown version");
-    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|_| invalid())?;
+    let refused = |why: &str| Failure::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+    let invalid = || refused("incorrect encoded start resourceVersion 0 (version meta.k8s.io/v1)");
+    let bytes = BASE64_URL_SAFE_NO_PAD
+        .decode(text.trim_end_matches('='))
+        .map_err(|_| refused(&format!("illegal base64 data at input byte {}", text.len())))?;
+    go_json::scan(&bytes).map_err(|why| refused(&why))?;
     let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
     let (namespace, name) = token["start"].as_str().and_then(|start| start.split_once('/')).ok_or_else(invalid)?;
     Ok((token["rv"].as_u64().ok_or_else(invalid)?, (namespace.to_owned(), name.to_owned())))
@@ -202,7 +212,7 @@ mod tests {
 
     fn list(store: &Store, query: &str) -> Result<Page, Failure> {
         let query = Query::parse(Some(query));
-        page(store, &pods(), None, &Selection::parse(&query, &[])?, &query)
+        page(store, &pods(), None, &Selection::parse(&query, None)?, &query)
     }
 
     #[test]
@@ -238,7 +248,7 @@ mod tests {
         assert_eq!((page.items.len(), page.remaining, page.next.is_some()), (1, None, true));
         assert_eq!(
             list(&with_pods(1), "fieldSelector=spec.color%3Dred").unwrap_err().message,
-            "field label not supported: spec.color"
+            "\"spec.color\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
         );
     }
 

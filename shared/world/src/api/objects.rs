@@ -10,7 +10,7 @@ use super::{
     status::{About, Failure},
     store::{Next, ObjectKey, ResourceKey, Store, Stored},
 };
-use crate::{chance::Chance, clock::Clock};
+use crate::{chance::Chance, clock::Clock, resources::kinds::Resource};
 
 /// The objects of a cluster and what gives them identity and time.
 #[derive(Debug, Clone)]
@@ -81,17 +81,34 @@ impl Objects {
         let prefix = metadata.get("generateName").and_then(Value::as_str).map(str::to_owned);
         let unnamed = metadata.get("name").and_then(Value::as_str).is_none_or(str::is_empty);
         if let Some(prefix) = prefix.filter(|prefix| unnamed && !prefix.is_empty()) {
-            // Vowels and look-alikes are left out, so that no word appears by chance.
-            const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-            let letter = |_| char::from(LETTERS[self.chance.below(LETTERS.len() as u64) as usize]);
             let kept: String = prefix.chars().take(58).collect();
-            metadata.insert("name".to_owned(), format!("{kept}{}", (0..5).map(letter).collect::<String>()).into());
+            metadata.insert("name".to_owned(), format!("{kept}{}", self.suffix()).into());
         }
         metadata.insert("uid".to_owned(), self.chance.uuid().into());
         metadata.insert("creationTimestamp".to_owned(), now.into());
         for never_set in ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
             metadata.remove(never_set);
         }
+    }
+
+    /// Five letters that make a name unique. Vowels and look-alikes are left out, so that no word appears by chance.
+    pub fn suffix(&self) -> String {
+        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        (0..5).map(|_| char::from(LETTERS[self.chance.below(LETTERS.len() as u64) as usize])).collect()
+    }
+
+    /// Where etcd would keep an object: some refusals say it.
+    pub fn path(&self, resource: &Resource, namespace: &str, name: &str) -> String {
+        let place = match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", "nodes") => "minions".to_owned(),
+            ("", "services") => "services/specs".to_owned(),
+            (group, plural) if resource.custom.is_some() || group == "apiextensions.k8s.io" => {
+                format!("{group}/{plural}")
+            }
+            (_, plural) => plural.to_owned(),
+        };
+        let inside = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
+        format!("/registry/{place}/{inside}{name}")
     }
 
     /// Stores a new object that has been [prepared](Self::prepare), unless its name is taken.
@@ -135,6 +152,8 @@ impl Objects {
             let next = if is_finished(&after) { Next::Remove(after) } else { Next::Write(after) };
             (Some(next), Ok(unsaved))
         });
+        // Who takes the last finalizer away sees the version that was never written; watchers see that of the removal.
+        let stored = stored.filter(|stored| !is_finished(&stored.value));
         result.map(|written| Written { stored: stored.unwrap_or(written.stored), changed: written.changed })
     }
 
@@ -157,23 +176,29 @@ impl Objects {
             let grace = grace_seconds(resource, &before.value, deletion);
             add_propagation_finalizer(&mut after, deletion.propagation);
             let waits = grace > 0 || has_finalizers(&after);
-            if waits {
+            if waits || is_graceful(resource) {
                 mark_deleted(&mut after, now, grace);
             }
             let unchanged = after == before.value;
-            match (waits, deletion.dry_run || (waits && unchanged)) {
-                (true, true) => (None, Ok(Deleted::Going(before.clone()))),
-                (false, true) => (None, Ok(Deleted::Gone(before.clone()))),
-                (true, false) => (Some(Next::Write(after)), Ok(Deleted::Going(before.clone()))),
-                (false, false) => (Some(Next::Remove(after)), Ok(Deleted::Gone(before.clone()))),
+            let last = Stored::unsaved(after.clone());
+            // What is deleted gracefully is seen once more before it goes, with no time left.
+            let once_more = !waits && is_graceful(resource) && !unchanged;
+            match (waits || once_more, deletion.dry_run || (waits && unchanged)) {
+                (true, true) if waits => (None, Ok(Deleted::Going(last))),
+                (_, true) => (None, Ok(Deleted::Gone(last))),
+                (true, false) => (Some(Next::Write(after)), Ok(Deleted::Going(last))),
+                (false, false) => (Some(Next::Remove(after)), Ok(Deleted::Gone(last))),
             }
         });
-        let result = result?;
-        Ok(match (result, stored) {
-            (Deleted::Gone(_), Some(stored)) => Deleted::Gone(stored),
-            (Deleted::Going(_), Some(stored)) => Deleted::Going(stored),
-            (unchanged, None) => unchanged,
-        })
+        match (result?, stored) {
+            (Deleted::Going(_), Some(stored)) if is_finished(&stored.value) => {
+                let again = Deletion { uid: Some(text(&stored.value, "uid")), ..Deletion::default() };
+                self.delete(resource, namespace, name, &again)
+            }
+            (Deleted::Going(_), Some(stored)) => Ok(Deleted::Going(stored)),
+            (Deleted::Gone(_), Some(stored)) => Ok(Deleted::Gone(stored)),
+            (answer, None) => Ok(answer),
+        }
     }
 }
 
@@ -239,10 +264,18 @@ fn keep_identity(before: &Value, after: &mut Value) {
 /// A generation counts what was asked for: everything but metadata and status.
 fn count_generation(before: &Value, after: &mut Value) {
     let Some(generation) = before["metadata"]["generation"].as_i64() else { return };
+    // A priority class has one and never counts it.
+    if before["kind"] == "PriorityClass" {
+        return;
+    }
     let asked = |value: &Value| {
         let mut asked = value.as_object().cloned().unwrap_or_default();
         asked.remove("metadata");
         asked.remove("status");
+        // Where a pod runs is decided, not asked for.
+        if let (Some("Pod"), Some(spec)) = (value["kind"].as_str(), asked.get_mut("spec")) {
+            spec["nodeName"] = Value::Null;
+        }
         asked
     };
     if asked(before) != asked(after) {
@@ -251,22 +284,26 @@ fn count_generation(before: &Value, after: &mut Value) {
 }
 
 fn preconditions(about: About<'_>, value: &Value, deletion: &Deletion) -> Result<(), Failure> {
-    let check = |field: &str, shown: &str, wanted: &Option<String>| match wanted {
+    // The kind stands here where other refusals name the resource.
+    let about = About { resource: value["kind"].as_str().unwrap_or_default(), ..about };
+    let check = |field: &str, shown: &str, wanted: &Option<String>, what: &str| match wanted {
         Some(wanted) if *wanted != text(value, field) => {
             let found = text(value, field);
-            let why =
-                format!("Precondition failed: {shown} in precondition: {wanted}, {shown} in object meta: {found}");
+            let why = format!(
+                "the {shown} in the precondition ({wanted}) does not match the {shown} in record ({found}). The object \
+                 might have been {what}"
+            );
             Err(Failure::conflict(about, &why))
         }
         _ => Ok(()),
     };
-    check("uid", "UID", &deletion.uid)?;
-    check("resourceVersion", "ResourceVersion", &deletion.resource_version)
+    check("uid", "UID", &deletion.uid, "deleted and then recreated")?;
+    check("resourceVersion", "ResourceVersion", &deletion.resource_version, "modified")
 }
 
 /// Only pods are deleted gracefully, and only while a kubelet has to stop them. A period can only become shorter.
 fn grace_seconds(resource: &ResourceKey, value: &Value, deletion: &Deletion) -> i64 {
-    if (&*resource.0, &*resource.1) != ("", "pods") {
+    if !is_graceful(resource) {
         return 0;
     }
     let running = value["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
@@ -282,6 +319,10 @@ fn grace_seconds(resource: &ResourceKey, value: &Value, deletion: &Deletion) -> 
     }
 }
 
+fn is_graceful(resource: &ResourceKey) -> bool {
+    (&*resource.0, &*resource.1) == ("", "pods")
+}
+
 fn add_propagation_finalizer(value: &mut Value, propagation: Propagation) {
     let finalizer = match propagation {
         Propagation::Background => return,
@@ -290,15 +331,18 @@ fn add_propagation_finalizer(value: &mut Value, propagation: Propagation) {
     };
     let metadata = metadata_of(value);
     let list = metadata.entry("finalizers").or_insert_with(|| json!([]));
-    if let Value::Array(list) = list
-        && !list.iter().any(|one| one == finalizer)
-    {
-        list.push(finalizer.into());
+    if let Value::Array(list) = list {
+        // The last word counts: who orphans does not wait for dependents, and the other way round.
+        list.retain(|one| one == finalizer || (one != "orphan" && one != "foregroundDeletion"));
+        if !list.iter().any(|one| one == finalizer) {
+            list.push(finalizer.into());
+        }
     }
 }
 
 fn mark_deleted(value: &mut Value, now: Timestamp, grace: i64) {
     let has_generation = value["metadata"]["generation"].as_i64();
+    let is_namespace = value["kind"] == "Namespace";
     let metadata = metadata_of(value);
     let shorter =
         metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|already| grace < already);
@@ -306,9 +350,11 @@ fn mark_deleted(value: &mut Value, now: Timestamp, grace: i64) {
     if first || shorter {
         let at = now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
         metadata.insert("deletionTimestamp".to_owned(), seconds(at).into());
-        metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+        if !is_namespace {
+            metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+        }
     }
-    if value["kind"] == "Namespace" {
+    if is_namespace {
         value["status"]["phase"] = "Terminating".into();
         return;
     }

@@ -3,6 +3,8 @@
 use http::{HeaderMap, Method, header::ACCEPT};
 use std::collections::BTreeMap;
 
+use super::status::Failure;
+
 /// A request for a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceRequest {
@@ -12,6 +14,8 @@ pub struct ResourceRequest {
     pub plural: String,
     pub name: Option<String>,
     pub subresource: Option<String>,
+    /// The path itself asks for a watch, as paths of old did.
+    pub watch: bool,
 }
 
 /// The query, each name once (the last wins, as the API server reads it).
@@ -23,8 +27,18 @@ pub struct Query(BTreeMap<String, String>);
 pub enum Form {
     Object,
     Table,
-    /// Metadata only.
+    /// Metadata only, of one object or of a list.
     Partial,
+    PartialList,
+}
+
+/// Why no form was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unacceptable {
+    /// No media type that is written here.
+    Type,
+    /// JSON, but as something that is not offered.
+    Form,
 }
 
 /// `/api/v1/…` and `/apis/<group>/<version>/…`, if the path names a resource.
@@ -36,6 +50,10 @@ pub fn resource_request(path: &str) -> Option<ResourceRequest> {
         _ => return None,
     };
     let mut rest: Vec<String> = parts.collect();
+    let watch = rest.len() > 1 && rest[0] == "watch";
+    if watch {
+        rest.remove(0);
+    }
     let mut namespace = None;
     // A namespace is an object too: `/namespaces/x` and `/namespaces/x/status` are about it, not inside it.
     if rest.first()? == "namespaces" && rest.len() > 2 && !["status", "finalize"].contains(&rest[2].as_str()) {
@@ -45,7 +63,8 @@ pub fn resource_request(path: &str) -> Option<ResourceRequest> {
     let mut rest = rest.into_iter();
     let plural = rest.next()?;
     let (name, subresource) = (rest.next(), rest.next());
-    rest.next().is_none().then_some(ResourceRequest { group, version, namespace, plural, name, subresource })
+    let end = rest.next().is_none();
+    end.then_some(ResourceRequest { group, version, namespace, plural, name, subresource, watch })
 }
 
 fn decoded(part: &str) -> String {
@@ -62,8 +81,25 @@ impl Query {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// What was given, be it empty.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whatever is not expressly false is true.
     pub fn flag(&self, name: &str) -> bool {
-        matches!(self.0.get(name).map(String::as_str), Some("true" | "1" | "True"))
+        self.given(name).is_some_and(|given| !matches!(given.to_ascii_lowercase().as_str(), "false" | "0"))
+    }
+
+    /// A number, or the server's words about what is none.
+    pub fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let refused = |_| Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
+        text.parse::<i64>().map(Some).map_err(refused)
     }
 
     pub fn dry_run(&self) -> bool {
@@ -86,26 +122,34 @@ pub fn verb(method: &Method, request: &ResourceRequest, query: &Query) -> &'stat
     }
 }
 
-/// The first form in `Accept` that is JSON. `None` if the client takes no JSON at all.
-pub fn form(headers: &HeaderMap) -> Option<Form> {
+/// The first form in `Accept` that is JSON.
+pub fn form(headers: &HeaderMap) -> Result<Form, Unacceptable> {
     let accept: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     if accept.iter().all(|value| value.trim().is_empty()) {
-        return Some(Form::Object);
+        return Ok(Form::Object);
     }
-    accept.iter().flat_map(|value| value.split(',')).find_map(|clause| {
+    let mut refused = Unacceptable::Type;
+    let found = accept.iter().flat_map(|value| value.split(',')).find_map(|clause| {
         let mut parameters = clause.split(';').map(str::trim);
         let essence = parameters.next().unwrap_or_default().to_ascii_lowercase();
-        if !["application/json", "application/*", "*/*"].contains(&essence.as_str()) {
+        if !["application/json", "*/*"].contains(&essence.as_str()) {
             return None;
         }
-        let wanted = parameters.find_map(|parameter| parameter.strip_prefix("as="));
-        match wanted {
+        refused = Unacceptable::Form;
+        let parameters: Vec<&str> = parameters.collect();
+        let of = |name: &str| parameters.iter().find_map(|parameter| parameter.strip_prefix(name));
+        let known =
+            of("g=").is_none_or(|group| group == "meta.k8s.io") && of("v=").is_none_or(|version| version == "v1");
+        match of("as=") {
             None => Some(Form::Object),
+            _ if !known => None,
             Some("Table") => Some(Form::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => Some(Form::Partial),
+            Some("PartialObjectMetadata") => Some(Form::Partial),
+            Some("PartialObjectMetadataList") => Some(Form::PartialList),
             Some(_) => None,
         }
-    })
+    });
+    found.ok_or(refused)
 }
 
 #[cfg(test)]
@@ -152,10 +196,11 @@ mod tests {
             headers.insert(ACCEPT, accept.parse().unwrap());
             assert_eq!(form(&headers), expected, "{accept}");
         };
-        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Some(Form::Table));
-        check("application/vnd.kubernetes.protobuf, */*", Some(Form::Object));
-        check("application/vnd.kubernetes.protobuf,application/json", Some(Form::Object));
-        check("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Some(Form::Partial));
-        check("application/vnd.kubernetes.protobuf", None);
+        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Ok(Form::Table));
+        check("application/vnd.kubernetes.protobuf, */*", Ok(Form::Object));
+        check("application/vnd.kubernetes.protobuf,application/json", Ok(Form::Object));
+        check("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Ok(Form::PartialList));
+        check("application/vnd.kubernetes.protobuf", Err(Unacceptable::Type));
+        check("application/json;as=Nothing", Err(Unacceptable::Form));
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::label_parser::{self, Operator};
+
 /// A label selector: every requirement must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<LabelRequirement>);
@@ -22,10 +24,19 @@ pub struct FieldSelector(Vec<(String, String, bool)>);
 
 impl LabelSelector {
     pub fn parse(text: &str) -> Result<Self, String> {
-        let terms = split_outside_brackets(text);
-        let requirements: Result<Vec<_>, String> =
-            terms.iter().map(|term| term.trim()).filter(|term| !term.is_empty()).map(requirement).collect();
-        requirements.map(LabelSelector).map_err(|why| format!("unable to parse requirement: {why}"))
+        let requirements = label_parser::parse(text)?.into_iter().map(|written| {
+            let (key, values) = (written.key, written.values);
+            let number = |values: &[String]| values.first().and_then(|value| value.parse().ok()).unwrap_or_default();
+            match written.operator {
+                Operator::In => LabelRequirement::In(key, values),
+                Operator::NotIn => LabelRequirement::NotIn(key, values),
+                Operator::Exists => LabelRequirement::Exists(key),
+                Operator::DoesNotExist => LabelRequirement::DoesNotExist(key),
+                Operator::Greater => LabelRequirement::Greater(key, number(&values)),
+                Operator::Less => LabelRequirement::Less(key, number(&values)),
+            }
+        });
+        Ok(LabelSelector(requirements.collect()))
     }
 
     /// From `matchLabels` and `matchExpressions`; an absent selector matches nothing, an empty one everything.
@@ -91,7 +102,7 @@ impl FieldSelector {
                 } else if let Some((key, value)) = term.split_once('=') {
                     (key, value, true)
                 } else {
-                    return Err(format!("invalid selector: '{term}'; can't understand '{term}'"));
+                    return Err(format!("invalid selector: '{text}'; can't understand '{term}'"));
                 };
                 Ok((key.trim().to_owned(), value.trim().to_owned(), equal))
             })
@@ -124,74 +135,6 @@ impl FieldSelector {
             (text == *wanted) == *equal
         })
     }
-}
-
-fn requirement(term: &str) -> Result<LabelRequirement, String> {
-    if let Some(key) = term.strip_prefix('!') {
-        return Ok(LabelRequirement::DoesNotExist(key.trim().to_owned()));
-    }
-    let one = |(key, value): (&str, &str)| (key.trim().to_owned(), vec![value.trim().to_owned()]);
-    if let Some((key, values)) = set(term, " notin ") {
-        return values.map(|values| LabelRequirement::NotIn(key, values));
-    }
-    if let Some((key, values)) = set(term, " in ") {
-        return values.map(|values| LabelRequirement::In(key, values));
-    }
-    if let Some(pair) = term.split_once("!=") {
-        let (key, values) = one(pair);
-        return Ok(LabelRequirement::NotIn(key, values));
-    }
-    if let Some(pair) = term.split_once("==").or_else(|| term.split_once('=')) {
-        let (key, values) = one(pair);
-        return Ok(LabelRequirement::In(key, values));
-    }
-    let compared = |pair: Option<(&str, &str)>| {
-        let (key, value) = pair?;
-        Some((
-            key.trim().to_owned(),
-            value
-                .trim()
-                .parse::<i64>()
-                .map_err(|_| format!("for 'Gt', 'Lt' operators, the value must be an integer: {value:?}")),
-        ))
-    };
-    if let Some((key, value)) = compared(term.split_once('>')) {
-        return value.map(|value| LabelRequirement::Greater(key, value));
-    }
-    if let Some((key, value)) = compared(term.split_once('<')) {
-        return value.map(|value| LabelRequirement::Less(key, value));
-    }
-    match term.split_whitespace().collect::<Vec<_>>().as_slice() {
-        [key] => Ok(LabelRequirement::Exists((*key).to_owned())),
-        [_, found, ..] => Err(format!("found '{found}', expected: in, notin, =, ==, !=, gt, lt")),
-        [] => Err("found '', expected: identifier".to_owned()),
-    }
-}
-
-/// `key in (a,b)`.
-fn set(term: &str, operator: &str) -> Option<(String, Result<Vec<String>, String>)> {
-    let spaced = term.replacen('(', " (", 1);
-    let (key, list) = spaced.split_once(operator)?;
-    let values = list.trim().strip_prefix('(').and_then(|list| list.strip_suffix(')'));
-    let values = values.map(|list| list.split(',').map(|value| value.trim().to_owned()).collect());
-    Some((key.trim().to_owned(), values.ok_or_else(|| format!("found '{}', expected: '('", list.trim()))))
-}
-
-fn split_outside_brackets(text: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut terms) = (0_i32, 0, Vec::new());
-    for (position, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
-                terms.push(&text[start..position]);
-                start = position + 1;
-            }
-            _ => {}
-        }
-    }
-    terms.push(&text[start..]);
-    terms
 }
 
 #[cfg(test)]

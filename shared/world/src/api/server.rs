@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::{
     documents,
     objects::Objects,
-    request::{Form, Query, ResourceRequest, form, resource_request, verb},
+    request::{Form, Query, ResourceRequest, Unacceptable, form, resource_request, verb},
     status::{About, Failure},
     store::ResourceKey,
 };
@@ -104,56 +104,85 @@ impl ApiServer {
             return Ok(with_body(StatusCode::OK, "text/plain; charset=utf-8", "ok"));
         }
         if request.method() != Method::GET {
-            return Err(Failure::method_not_allowed(""));
+            return Err(Failure::method_not_allowed());
         }
         let accept = request.headers().get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
         let registry = self.registry();
-        let found =
-            documents::document(&registry, path, accept.unwrap_or_default()).ok_or_else(Failure::no_such_resource)?;
+        let Some(found) = documents::document(&registry, path, accept.unwrap_or_default()) else {
+            let mut parts = path.split('/').skip(1);
+            let known = match (parts.next(), parts.next()) {
+                (Some("api"), _) => true,
+                (Some("apis"), Some(group)) => registry.has_group(group),
+                _ => false,
+            };
+            if path.starts_with("/openapi/v3/") {
+                return Ok(empty(StatusCode::NOT_FOUND));
+            }
+            return if known { Err(Failure::no_such_resource()) } else { Ok(no_such_page()) };
+        };
         Ok(with_body(StatusCode::OK, &found.content_type, found.body.to_string()))
     }
 
     fn resource(&self, asked: ResourceRequest, request: Request<Bytes>) -> Result<Response<WorldBody>, Failure> {
-        let ResourceRequest { group, version, namespace, plural, name, subresource } = asked;
-        let resource = self.registry().find(&group, &version, &plural).ok_or_else(Failure::no_such_resource)?;
+        let ResourceRequest { group, version, namespace, plural, name, subresource, watch } = asked;
+        let resource = self.registry().find(&group, &version, &plural);
+        let Some(resource) = resource else {
+            return if self.registry().has_group(&group) {
+                Err(Failure::no_such_resource())
+            } else {
+                Ok(no_such_page())
+            };
+        };
         let subresource = match subresource {
-            Some(text) => Some(resource.subresource(&text).ok_or_else(Failure::no_such_resource)?),
+            Some(text) => Some(resource.subresource(&text).ok_or_else(|| match (&resource.custom, &name) {
+                (Some(_), Some(name)) => {
+                    Failure::not_found(About { group: &resource.group, resource: &resource.plural, name })
+                }
+                _ => Failure::no_such_resource(),
+            })?),
             None => None,
         };
         if namespace.is_some() && !resource.namespaced {
-            return Err(Failure::no_such_resource());
+            return if resource.custom.is_some() { Ok(no_such_page()) } else { Err(Failure::no_such_resource()) };
         }
-        let form = form(request.headers()).ok_or_else(|| {
-            let message = "only the following media types are accepted: application/json, application/yaml";
-            Failure::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
-        })?;
+        let form = form(request.headers()).map_err(|why| not_acceptable(why, request.method(), name.is_none()))?;
         let stale_by = request.extensions().get::<StaleBy>().map(|stale| stale.0);
-        let query = Query::parse(request.uri().query());
+        let mut query = Query::parse(request.uri().query());
+        if watch {
+            query.set("watch", "true");
+        }
         let (head, body) = request.into_parts();
         let key: ResourceKey = (resource.storage.group.as_str().into(), resource.storage.plural.as_str().into());
         let namespace = if resource.namespaced { namespace } else { Some(String::new()) };
         let call =
             Call { resource, key, subresource, namespace, name, query, form, headers: head.headers, body, stale_by };
-        if call.name.is_some() && call.namespace.is_none() {
-            return Err(Failure::no_such_resource());
+        if call.namespace.is_none() && (call.name.is_some() || head.method != Method::GET) {
+            return Err(match call.name {
+                Some(_) => Failure::no_such_resource(),
+                None => Failure::method_not_allowed(),
+            });
         }
-        self.verb(&head.method, call)
+        let deprecated: Vec<String> = call.resource.deprecation().into_iter().collect();
+        let answer = self.verb(&head.method, call).map_err(|failure| failure.warning(&deprecated))?;
+        Ok(with_warnings(answer, &deprecated))
     }
 
     fn verb(&self, method: &Method, call: Call) -> Result<Response<WorldBody>, Failure> {
-        let not_allowed = Failure::method_not_allowed(&call.resource.plural);
+        let not_allowed = Failure::method_not_allowed();
         if let Some(subresource) = call.subresource {
             return self.subresource(method, subresource, &call);
         }
         match (method.as_str(), call.name.is_some()) {
-            ("GET", _) if call.query.flag("watch") => self.watch(&call),
+            ("GET", false) if call.query.flag("watch") => self.watch(&call),
             ("GET", true) => self.get(&call),
             ("GET", false) => self.list(&call),
             ("POST", false) => self.create(&call),
             ("PUT", true) => self.update(&call),
             ("PATCH", true) => self.patch(&call),
             ("DELETE", true) => self.delete(&call),
-            ("DELETE", false) => self.delete_collection(&call),
+            ("DELETE", false) if call.resource.verbs.iter().any(|verb| verb == "deletecollection") => {
+                self.delete_collection(&call)
+            }
             _ => Err(not_allowed),
         }
     }
@@ -161,7 +190,12 @@ impl ApiServer {
 
 impl Respond for ApiServer {
     async fn respond(&self, request: Request<Bytes>) -> Response<WorldBody> {
-        self.answer(request).unwrap_or_else(|failure| failure_response(&failure))
+        let head = request.method() == Method::HEAD;
+        let mut response = self.answer(request).unwrap_or_else(|failure| failure_response(&failure));
+        if head {
+            *response.body_mut() = WorldBody::from(Bytes::new());
+        }
+        response
     }
 
     /// Tokens name their user after a colon: `world:alice`.
@@ -186,9 +220,44 @@ impl Respond for ApiServer {
 }
 
 pub(super) fn failure_response(failure: &Failure) -> Response<WorldBody> {
-    let mut response = json_response(failure.code, &failure.to_value());
+    let mut response = with_warnings(json_response(failure.code, &failure.to_value()), &failure.warnings);
     if let Some(seconds) = failure.details["retryAfterSeconds"].as_u64() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn not_acceptable(why: Unacceptable, method: &Method, collection: bool) -> Failure {
+    const TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    let refuse = |message: String| Failure::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message);
+    match why {
+        Unacceptable::Form => refuse(format!("only the following media types are accepted: {TYPES}")),
+        Unacceptable::Type => {
+            let streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+            let streams = if method == Method::GET && collection { streams } else { "" };
+            let failure = refuse(format!("406: Not Acceptable\n\nAvailable representations: {TYPES}{streams}"));
+            Failure { details: serde_json::json!({}), ..failure }
+        }
+    }
+}
+
+fn empty(status: StatusCode) -> Response<WorldBody> {
+    let mut response = Response::new(WorldBody::from(Bytes::new()));
+    *response.status_mut() = status;
+    response
+}
+
+/// Where no API begins, the answer is a page.
+fn no_such_page() -> Response<WorldBody> {
+    with_body(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "404 page not found\n")
+}
+
+pub(super) fn with_warnings(mut response: Response<WorldBody>, warnings: &[String]) -> Response<WorldBody> {
+    for warning in warnings {
+        let text = format!("299 - \"{}\"", warning.replace('\\', "\\\\").replace('"', "\\\""));
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            response.headers_mut().append(http::header::WARNING, value);
+        }
     }
     response
 }

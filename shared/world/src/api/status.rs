@@ -10,6 +10,8 @@ pub struct Failure {
     pub reason: &'static str,
     pub message: String,
     pub details: Value,
+    /// What was noticed before it failed is said all the same.
+    pub warnings: Vec<String>,
 }
 
 /// Which object an error is about.
@@ -30,7 +32,10 @@ impl About<'_> {
     }
 
     fn details(&self) -> Value {
-        let mut details = json!({ "name": self.name, "kind": self.resource });
+        let mut details = json!({ "kind": self.resource });
+        if !self.name.is_empty() {
+            details["name"] = self.name.into();
+        }
         if !self.group.is_empty() {
             details["group"] = self.group.into();
         }
@@ -40,7 +45,7 @@ impl About<'_> {
 
 impl Failure {
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Failure { code, reason, message: message.into(), details: Value::Null }
+        Failure { code, reason, message: message.into(), details: Value::Null, warnings: Vec::new() }
     }
 
     pub fn not_found(about: About<'_>) -> Self {
@@ -78,10 +83,9 @@ impl Failure {
         Failure { details: about.details(), ..Failure::new(StatusCode::FORBIDDEN, "Forbidden", message) }
     }
 
-    pub fn method_not_allowed(resource: &str) -> Self {
+    pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        let details = json!({ "kind": resource });
-        Failure { details, ..Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message) }
+        Failure { details: json!({}), ..Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message) }
     }
 
     pub fn expired(message: impl Into<String>) -> Self {
@@ -103,6 +107,23 @@ impl Failure {
     pub fn too_large_body(limit: usize) -> Self {
         let message = format!("Request entity too large: limit is {limit}");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
+    pub fn warning(mut self, warnings: &[String]) -> Self {
+        self.warnings.extend_from_slice(warnings);
+        self
+    }
+
+    /// A failure that nobody gave a reason for.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
+    /// From a `Status` that says what is invalid.
+    pub fn from_status(status: &Value) -> Self {
+        let message = status["message"].as_str().unwrap_or_default();
+        let details = status["details"].clone();
+        Failure { details, ..Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
     }
 
     pub fn to_value(&self) -> Value {

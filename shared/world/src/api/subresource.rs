@@ -4,18 +4,23 @@ use http::{Method, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::{
-    admission, edit,
+    decoding::{Body, check_name, decode_body},
+    edit,
     objects::{Deletion, text},
+    options::{self, Options},
     patching::{self, PatchType},
     server::{ApiServer, Call, json_response, with_body},
     status::{About, Failure},
-    write::{Part, created, decode_body},
+    write::{Part, created},
 };
 use crate::{
     body::WorldBody,
     controllers::eviction,
-    resources::kinds::{Resource, Subresource},
-    resources::look,
+    resources::{
+        errors::{FieldError, invalid_status},
+        kinds::{Resource, Subresource},
+        look,
+    },
 };
 
 impl ApiServer {
@@ -27,7 +32,10 @@ impl ApiServer {
     ) -> Result<Response<WorldBody>, Failure> {
         match (method.as_str(), subresource) {
             ("GET", Subresource::Status) => self.get(call),
-            ("PUT", Subresource::Status) => self.replace(call, decode_body(call)?, Part::Status),
+            ("PUT", Subresource::Status) => {
+                options::check(Options::Update, &call.query)?;
+                self.replace(call, decode_body(call)?, Part::Status)
+            }
             ("PATCH", Subresource::Status) => self.patch_part(call, Part::Status),
             ("GET", Subresource::Scale) => self.scale(call),
             ("PUT" | "PATCH", Subresource::Scale) => self.set_scale(method, call),
@@ -35,7 +43,7 @@ impl ApiServer {
             ("POST", Subresource::Binding) => self.bind(call),
             ("GET", Subresource::Log) => self.log(call),
             ("PUT", Subresource::Finalize) => self.finalize(call),
-            _ => Err(Failure::method_not_allowed(&call.resource.plural)),
+            _ => Err(Failure::method_not_allowed()),
         }
     }
 
@@ -45,54 +53,67 @@ impl ApiServer {
 
     fn set_scale(&self, method: &Method, call: &Call) -> Result<Response<WorldBody>, Failure> {
         let paths = scale_paths(&call.resource);
-        let written = self.write(call, Part::Main, |old| {
+        let written = self.write(call, Part::Scale, |old| {
             let before = scale_of(&call.resource, old);
             let after = if method == Method::PUT {
-                decode_body(call)?
+                decode_body(call)?.value
             } else {
                 let kind = PatchType::of(call.headers.get(CONTENT_TYPE), &call.resource)?;
                 patching::patched(&call.resource, kind, &before, &call.body)?
             };
+            check_name(call, &after)?;
             let replicas = after["spec"]["replicas"].as_i64().unwrap_or(0);
             if replicas < 0 {
-                let detail = format!("spec.replicas: Invalid value: {replicas}: must be greater than or equal to 0");
-                return Err(admission::invalid_message(&call.resource, call.name(), &detail));
+                let errors = [FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0")];
+                return Err(Failure::from_status(&invalid_status("autoscaling", "Scale", call.name(), &errors)));
             }
             let mut new = old.clone();
             edit::set(&mut new, &paths.0, replicas.into());
             // The version that the scale named stands for the object's own.
-            if let Some(version) = after["metadata"]["resourceVersion"].as_str() {
-                new["metadata"]["resourceVersion"] = version.into();
+            match after["metadata"]["resourceVersion"].as_str() {
+                Some(version) => new["metadata"]["resourceVersion"] = version.into(),
+                None => new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone(),
             }
             Ok(new)
         })?;
         Ok(json_response(StatusCode::OK, &scale_of(&call.resource, &written.stored.value)))
     }
 
-    /// An eviction is a deletion that asks the disruption budgets first.
+    /// An eviction is a deletion that asks the disruption budgets first, and pays before it is known to succeed.
     fn evict(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let body = decode_body(call)?;
+        let Body { value: body, .. } = decode_body(call)?;
+        check_kind(&body, "policy", "Eviction")?;
+        if text(&body, "name") != call.name() {
+            return Err(Failure::bad_request("name in URL does not match name in Eviction object"));
+        }
         let options = &body["deleteOptions"];
         let pod = self.find(call)?;
         let dry_run =
             call.query.dry_run() || options["dryRun"].as_array().is_some_and(|list| list.contains(&json!("All")));
-        let uid = options["preconditions"]["uid"].as_str().map(str::to_owned);
-        if let Some(wanted) = uid.as_deref().filter(|wanted| *wanted != text(&pod.value, "uid")) {
-            let found = text(&pod.value, "uid");
-            let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
-            return Err(Failure::conflict(call.about(), &why));
-        }
-        eviction::ask(&self.objects, &pod.value, dry_run)?;
-        if !dry_run {
-            let now = self.objects.now();
+        let (manager, now) = (call.field_manager(), self.objects.now());
+        let budgets = self.registry().find("policy", "v1", "poddisruptionbudgets");
+        let track = |resource: Option<&Resource>, subresource, old: &Value, new: Value| match resource {
+            Some(resource) => patching::tracked(resource, Some(old), new, &manager, subresource, &now),
+            None => new,
+        };
+        eviction::ask(&self.objects, &pod.value, dry_run, |old, new| track(budgets.as_deref(), None, old, new))?;
+        let wanted = options["preconditions"]["uid"].as_str();
+        let is_this = wanted.is_none_or(|uid| uid == text(&pod.value, "uid"));
+        if !dry_run && is_this {
             self.objects.update(&call.key, call.namespace(), call.name(), false, |pod| {
-                edit::set_condition(&mut pod["status"], json!({ "type": "DisruptionTarget", "status": "True",
-                    "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting", "lastTransitionTime": now }));
+                let old = pod.clone();
+                edit::set_condition(
+                    &mut pod["status"],
+                    json!({ "type": "DisruptionTarget", "status": "True",
+                    "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting", "lastProbeTime": null,
+                    "lastTransitionTime": now }),
+                );
+                *pod = track(Some(&call.resource), Some("status"), &old, std::mem::take(pod));
                 Ok(())
             })?;
         }
         let deletion = Deletion {
-            uid,
+            uid: options["preconditions"]["uid"].as_str().map(str::to_owned),
             resource_version: options["preconditions"]["resourceVersion"].as_str().map(str::to_owned),
             grace: options["gracePeriodSeconds"].as_i64(),
             dry_run,
@@ -103,10 +124,32 @@ impl ApiServer {
     }
 
     fn bind(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let node = decode_body(call)?["target"]["name"].as_str().unwrap_or_default().to_owned();
+        let Body { value: binding, .. } = decode_body(call)?;
+        check_kind(&binding, "", "Binding")?;
+        if text(&binding, "name") != call.name() {
+            return Err(Failure::bad_request("name in URL does not match name in Binding object"));
+        }
+        let target = |field: &str| binding["target"][field].as_str().unwrap_or_default().to_owned();
+        let (kind, node) = (target("kind"), target("name"));
+        if !["", "Node"].contains(&kind.as_str()) {
+            let known = "supported values: \"Node\", \"<empty>\"";
+            return Err(Failure::internal(format!("target.kind: Unsupported value: {kind:?}: {known}")));
+        }
+        if node.is_empty() {
+            return Err(Failure::internal("target.name: Required value"));
+        }
         let now = self.objects.now();
         let about = About { group: "", resource: "pods/binding", name: call.name() };
         self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |pod| {
+            let (wanted, found) = (text(&binding, "uid"), text(pod, "uid"));
+            if !wanted.is_empty() && wanted != found {
+                let key = self.objects.path(&call.resource, call.namespace(), call.name());
+                let why = format!(
+                    "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                     Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+                );
+                return Err(Failure::conflict(call.about(), &why));
+            }
             if pod["metadata"]["deletionTimestamp"].is_string() {
                 let why = format!("pod {} is being deleted, cannot be assigned to a host", call.name());
                 return Err(Failure::conflict(about, &why));
@@ -115,7 +158,14 @@ impl ApiServer {
                 let why = format!("pod {} is already assigned to node {assigned:?}", call.name());
                 return Err(Failure::conflict(about, &why));
             }
+            if !look::items(pod, &["spec", "schedulingGates"]).is_empty() {
+                let why = format!("pod {} has non-empty .spec.schedulingGates", call.name());
+                return Err(Failure::conflict(about, &why));
+            }
             pod["spec"]["nodeName"] = node.as_str().into();
+            for (key, value) in binding["metadata"]["annotations"].as_object().into_iter().flatten() {
+                pod["metadata"]["annotations"][key] = value.clone();
+            }
             edit::set_condition(
                 &mut pod["status"],
                 json!({ "type": "PodScheduled", "status": "True",
@@ -147,15 +197,30 @@ impl ApiServer {
 
     /// The namespace controller says with this that a namespace is empty.
     fn finalize(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let finalizers = decode_body(call)?["spec"]["finalizers"].clone();
+        let finalizers = decode_body(call)?.value["spec"]["finalizers"].clone();
         let written =
             self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |namespace| {
-                namespace["spec"]["finalizers"] = finalizers;
+                let empty = finalizers.as_array().is_none_or(Vec::is_empty);
+                namespace["spec"]["finalizers"] = if empty { Value::Null } else { finalizers };
                 edit::drop_nulls(&mut namespace["spec"]);
                 Ok(())
             })?;
         self.show(call, &written.stored, StatusCode::OK)
     }
+}
+
+/// What is posted below a pod has a kind of its own.
+fn check_kind(body: &Value, package: &str, wanted: &str) -> Result<(), Failure> {
+    let given = body["kind"].as_str().unwrap_or(wanted);
+    if given == wanted {
+        return Ok(());
+    }
+    let version = body["apiVersion"].as_str().unwrap_or("v1").rsplit('/').next().unwrap_or_default();
+    let package = if package.is_empty() { "core" } else { package };
+    Err(Failure::bad_request(format!(
+        "{given} in version {version:?} cannot be handled as a {wanted}: converting ({version}.{given}) to \
+         ({package}.{wanted}): unknown conversion"
+    )))
 }
 
 fn done() -> Value {
@@ -183,9 +248,12 @@ fn scale_of(resource: &Resource, value: &Value) -> Value {
         "apiVersion": "autoscaling/v1",
         "metadata": { "name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"],
             "resourceVersion": metadata["resourceVersion"], "creationTimestamp": metadata["creationTimestamp"] },
-        "spec": { "replicas": number(&spec) },
+        "spec": {},
         "status": { "replicas": number(&status) },
     });
+    if number(&spec) != 0 {
+        scale["spec"]["replicas"] = number(&spec).into();
+    }
     if !selector.is_empty() {
         scale["status"]["selector"] = selector.into();
     }

@@ -1,17 +1,18 @@
 //! Watches: a stream of changes from a revision on, with initial events, bookmarks, and the end that a real one has.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
 use super::{
     list::{Selection, version},
+    options,
     request::Query,
     status::Failure,
-    store::{Change, ResourceKey, Store, Stored},
+    store::{Change, ObjectKey, ResourceKey, Store, Stored},
 };
-use crate::{body::WorldBody, clock::Clock};
+use crate::{body::WorldBody, clock::Clock, resources::errors::FieldError};
 
 /// How often a watcher that asked for bookmarks hears of the present revision.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ pub struct Watch {
     pub selection: Selection,
     /// Turns an object into what the client asked for (its version, a table row, metadata only).
     pub view: Arc<dyn Fn(&Stored) -> Bytes + Send + Sync>,
+    /// How a bookmark looks, where it is more than a version: revision, and whether the initial events end here.
+    pub bookmark: Option<Arc<dyn Fn(u64, bool) -> Bytes + Send + Sync>>,
     /// `apiVersion` and `kind` for bookmarks.
     pub type_meta: (String, String),
 }
@@ -47,11 +50,16 @@ enum Start {
 pub fn watch(store: Store, clock: Clock, watch: Watch, query: &Query) -> Result<WorldBody, Failure> {
     let bookmarks = query.flag("allowWatchBookmarks");
     let start = start(query)?;
-    let seconds = query.get("timeoutSeconds").and_then(|text| text.parse::<u64>().ok());
-    let longest = seconds.map_or(LONGEST, Duration::from_secs);
+    let seconds = query.number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
+    let longest = seconds.filter(|seconds| *seconds > 0).map_or(LONGEST, Duration::from_secs);
     let (sender, receiver) = mpsc::channel(BUFFER);
+    // What is there now is looked up now: what happens before the first event is read comes after it.
+    let first = match start {
+        Start::Now { .. } => Some(store.list(&watch.resource, watch.namespace.as_deref())),
+        Start::After(_) => None,
+    };
     tokio::spawn(async move {
-        let running = run(&store, clock, &watch, start, bookmarks, &sender);
+        let running = run(&store, clock, &watch, (start, first), bookmarks, &sender);
         // A body that nobody reads any more ends the task too.
         tokio::select! {
             biased;
@@ -64,26 +72,24 @@ pub fn watch(store: Store, clock: Clock, watch: Watch, query: &Query) -> Result<
 }
 
 fn start(query: &Query) -> Result<Start, Failure> {
-    let initial = query.get("sendInitialEvents");
-    let invalid = |message: &str| {
-        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {message}");
-        Err(Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message))
-    };
-    match (initial, query.get("resourceVersionMatch")) {
-        (Some(_), Some("NotOlderThan")) => {}
-        (Some(_), _) => {
-            return invalid(
-                "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            );
-        }
-        (None, Some(_)) => {
-            return invalid(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            );
-        }
-        (None, None) => {}
+    let mut errors = Vec::new();
+    let mut forbid = |why: &str| errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    let (initial, wanted) = (query.given("sendInitialEvents").is_some(), query.get("resourceVersionMatch"));
+    if initial && wanted != Some("NotOlderThan") {
+        forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
     }
-    if initial == Some("true") {
+    if wanted.is_some() && !initial {
+        forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    if let Some(other) = wanted.filter(|wanted| *wanted != "NotOlderThan") {
+        errors.push(FieldError::not_supported("resourceVersionMatch", other, &["NotOlderThan"]));
+    }
+    if query.get("continue").is_some() {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    }
+    options::refuse("ListOptions", &errors)?;
+    if query.flag("sendInitialEvents") {
         return Ok(Start::Now { mark_end: true });
     }
     match query.get("resourceVersion") {
@@ -92,12 +98,21 @@ fn start(query: &Query) -> Result<Start, Failure> {
     }
 }
 
-async fn run(store: &Store, clock: Clock, watch: &Watch, start: Start, bookmarks: bool, sender: &mpsc::Sender<Bytes>) {
+type Listed = (Vec<(ObjectKey, Arc<Stored>)>, u64);
+
+async fn run(
+    store: &Store,
+    clock: Clock,
+    watch: &Watch,
+    (start, first): (Start, Option<Listed>),
+    bookmarks: bool,
+    sender: &mpsc::Sender<Bytes>,
+) {
     let mut news = store.subscribe();
     let mut seen = match start {
         Start::After(revision) => revision,
         Start::Now { mark_end } => {
-            let (objects, revision) = store.list(&watch.resource, watch.namespace.as_deref());
+            let (objects, revision) = first.unwrap_or_default();
             for (_, stored) in objects.iter().filter(|(_, stored)| watch.selection.matches(&stored.value)) {
                 if sender.send(line("ADDED", &(watch.view)(stored))).await.is_err() {
                     return;
@@ -159,15 +174,25 @@ fn event(watch: &Watch, change: &Change) -> Option<Bytes> {
         (true, false) => "DELETED",
         (false, false) => return None,
     };
-    Some(line(kind, &(watch.view)(&change.after)))
+    // Who cannot see an object any more is shown how it was, at the version at which it left.
+    let left = change.before.as_ref().filter(|_| kind == "DELETED" && !change.deleted);
+    let shown = left.map(|before| {
+        let mut value = before.value.clone();
+        value["metadata"]["resourceVersion"] = change.revision.to_string().into();
+        Stored::unsaved(value)
+    });
+    Some(line(kind, &(watch.view)(shown.as_ref().unwrap_or(&change.after))))
 }
 
 fn bookmark(watch: &Watch, revision: u64, end_of_initial: bool) -> Bytes {
+    if let Some(shown) = &watch.bookmark {
+        return line("BOOKMARK", &shown(revision, end_of_initial));
+    }
     let (api_version, kind) = &watch.type_meta;
     let mut object = json!({
         "kind": kind,
         "apiVersion": api_version,
-        "metadata": { "resourceVersion": revision.to_string(), "creationTimestamp": Value::Null },
+        "metadata": { "resourceVersion": revision.to_string() },
     });
     if end_of_initial {
         object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });

@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::{
-    admission, edit,
+    admission,
+    decoding::{Body, check_name, check_namespace, check_type, decode_body},
+    edit,
     objects::{Written, text},
+    options::{self, Options},
     patching::{self, PatchType},
-    server::{ApiServer, Call, with_body},
+    server::{ApiServer, Call, with_body, with_warnings},
     status::{About, Failure},
     store::Stored,
     versions::shown,
 };
 use crate::{
     body::WorldBody,
-    resources::{
-        kinds::{self, Resource, Subresource},
-        protobuf,
-    },
+    resources::kinds::{self, Resource, Subresource},
 };
 
 /// Which part of an object a write is for.
@@ -26,68 +26,98 @@ use crate::{
 pub(super) enum Part {
     Main,
     Status,
+    Scale,
+}
+
+impl Part {
+    /// As managed fields name it.
+    fn subresource(self) -> Option<&'static str> {
+        match self {
+            Part::Main => None,
+            Part::Status => Some("status"),
+            Part::Scale => Some("scale"),
+        }
+    }
 }
 
 impl ApiServer {
     pub(super) fn create(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let value = decode_body(call)?;
-        let (stored, warnings) = self.create_value(call, value)?;
+        options::check(Options::Create, &call.query)?;
+        let (stored, warnings) = self.create_value(call, decode_body(call)?)?;
         let response = self.show(call, &stored, StatusCode::CREATED)?;
         Ok(with_warnings(response, &warnings))
     }
 
-    /// Creates what a body (or an apply) describes.
-    pub(super) fn create_value(&self, call: &Call, mut value: Value) -> Result<(Arc<Stored>, Vec<String>), Failure> {
-        let resource = &call.resource;
+    /// Creates what a body (or an apply) describes. Who manages what is noted before admission adds to it.
+    pub(super) fn create_value(&self, call: &Call, body: Body) -> Result<(Arc<Stored>, Vec<String>), Failure> {
+        let (resource, Body { mut value, doubled }) = (&call.resource, body);
         check_type(resource, &mut value)?;
-        check_namespace(call, &mut value)?;
-        if text(&value, "name").is_empty() && text(&value, "generateName").is_empty() {
-            let detail = "metadata.name: Required value: name or generateName is required";
-            return Err(admission::invalid_message(resource, "", detail));
-        }
-        let warnings = admission::decode(resource, &mut value, &call.query)?;
-        self.objects.prepare(&mut value);
-        admission::default(resource, &mut value);
-        admission::begin(&self.objects, resource, &mut value)?;
-        admission::validate(resource, &value, None)?;
-        self.check_namespace_is_there(call)?;
-        let now = self.objects.now();
-        if admission::is_definition(resource) {
-            value["status"] = kinds::accepted_status(&value, &now);
-        }
-        let value = if value["metadata"].get("managedFields").is_some() {
-            // An apply has said who manages what.
-            value
-        } else {
-            patching::tracked(resource, None, value, &call.field_manager(), None, &now)
-        };
-        let value = admission::in_storage_version(resource, value);
-        let stored = self.objects.create(&call.key, value, call.query.dry_run())?;
-        self.learn(resource, &stored, call.query.dry_run());
+        let warnings = admission::decode(resource, &mut value, &doubled, &call.query)?;
+        let stored = self.create_decoded(call, value).map_err(|failure| failure.warning(&warnings))?;
         Ok((stored, warnings))
     }
 
+    fn create_decoded(&self, call: &Call, mut value: Value) -> Result<Arc<Stored>, Failure> {
+        let resource = &call.resource;
+        check_namespace(call, &mut value)?;
+        admission::default(resource, &mut value);
+        self.check_namespace_is_there(call, &text(&value, "name"))?;
+        let (now, version) = (self.objects.now(), text(&value, "resourceVersion"));
+        if let Value::Object(metadata) = &mut value["metadata"] {
+            metadata.retain(|field, _| !["deletionTimestamp", "deletionGracePeriodSeconds"].contains(&field.as_str()));
+        }
+        if value["metadata"].get("managedFields").is_none() {
+            value = patching::tracked(resource, None, value, &call.field_manager(), None, &now);
+        }
+        self.objects.prepare(&mut value);
+        admission::begin(&self.objects, resource, &mut value)?;
+        admission::validate(resource, &value, None)?;
+        let names_a_version = !version.is_empty() && call.name.is_none();
+        if names_a_version {
+            return Err(Failure::internal("resourceVersion should not be set on objects to be created"));
+        }
+        if admission::is_definition(resource) {
+            value["status"] = kinds::first_status(&value);
+        }
+        let value = admission::in_storage_version(resource, value);
+        let stored = self.objects.create(&call.key, value, call.query.dry_run())?;
+        self.learn(resource, &stored, call.query.dry_run());
+        Ok(stored)
+    }
+
     pub(super) fn update(&self, call: &Call) -> Result<Response<WorldBody>, Failure> {
-        let value = decode_body(call)?;
+        options::check(Options::Update, &call.query)?;
+        let body = decode_body(call)?;
         if call.resource.storage.create_on_update && self.find(call).is_err() {
-            let (stored, warnings) = self.create_value(call, value)?;
+            check_name(call, &body.value)?;
+            let (stored, warnings) = self.create_value(call, body)?;
             return Ok(with_warnings(self.show(call, &stored, StatusCode::CREATED)?, &warnings));
         }
-        self.replace(call, value, Part::Main)
+        self.replace(call, body, Part::Main)
     }
 
     /// Puts a whole object (or its status) in place of the present one.
-    pub(super) fn replace(&self, call: &Call, mut value: Value, part: Part) -> Result<Response<WorldBody>, Failure> {
+    pub(super) fn replace(&self, call: &Call, body: Body, part: Part) -> Result<Response<WorldBody>, Failure> {
+        let Body { mut value, doubled } = body;
         check_type(&call.resource, &mut value)?;
+        let warnings = admission::decode(&call.resource, &mut value, &doubled, &call.query)?;
         check_namespace(call, &mut value)?;
-        let given = text(&value, "name");
-        if given != call.name() {
-            let message =
-                format!("the name of the object ({given}) does not match the name on the URL ({})", call.name());
-            return Err(Failure::bad_request(message));
-        }
-        let warnings = admission::decode(&call.resource, &mut value, &call.query)?;
-        let written = self.write(call, part, |_| Ok(value))?;
+        check_name(call, &value)?;
+        let uid = text(&value, "uid");
+        let outcome = self.write(call, part, |old| {
+            // A whole object that names an identity is meant for no other.
+            let found = text(old, "uid");
+            if uid.is_empty() || uid == found {
+                return Ok(value);
+            }
+            let key = self.objects.path(&call.resource, call.namespace(), call.name());
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                 Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
+            );
+            Err(Failure::conflict(call.about(), &why))
+        });
+        let written = outcome.map_err(|failure| failure.warning(&warnings))?;
         Ok(with_warnings(self.show(call, &written.stored, StatusCode::OK)?, &warnings))
     }
 
@@ -106,8 +136,9 @@ impl ApiServer {
             check_version(call, &old, &new)?;
             merge_part(resource, part, &old, &mut new);
             admission::default(resource, &mut new);
-            let subresource = (part == Part::Status).then_some("status");
-            let new = patching::tracked(resource, Some(&old), new, &call.field_manager(), subresource, &now);
+            admission::carry_on(resource, &old, &mut new, &now);
+            let manager = call.field_manager();
+            let new = patching::tracked(resource, Some(&old), new, &manager, part.subresource(), &now);
             admission::validate(resource, &new, Some(&old))?;
             *live = admission::in_storage_version(resource, new);
             Ok(())
@@ -122,13 +153,18 @@ impl ApiServer {
 
     pub(super) fn patch_part(&self, call: &Call, part: Part) -> Result<Response<WorldBody>, Failure> {
         let kind = PatchType::of(call.headers.get(CONTENT_TYPE), &call.resource)?;
+        options::check(Options::Patch(kind), &call.query)?;
         if kind == PatchType::Apply {
             return self.apply(call, part);
         }
         let mut warnings = Vec::new();
         let written = self.write(call, part, |old| {
             let mut new = patching::patched(&call.resource, kind, old, &call.body)?;
-            warnings = admission::decode(&call.resource, &mut new, &call.query)?;
+            let text = new.to_string();
+            let decoded = admission::decode(&call.resource, &mut new, &[], &call.query);
+            warnings = decoded.map_err(|failure| patching::undecodable(&call.resource, &text, failure))?;
+            check_name(call, &new)?;
+            check_namespace(call, &mut new)?;
             Ok(new)
         })?;
         Ok(with_warnings(self.show(call, &written.stored, StatusCode::OK)?, &warnings))
@@ -136,24 +172,28 @@ impl ApiServer {
 
     /// Server-side apply: makes the object if there is none.
     fn apply(&self, call: &Call, part: Part) -> Result<Response<WorldBody>, Failure> {
-        let Some(manager) = call.query.get("fieldManager") else {
-            let detail = "fieldManager: Required value: is required for apply patch";
-            return Err(admission::options_invalid("PatchOptions", detail));
-        };
-        let mut config = patching::apply_configuration(&call.body)?;
-        check_type(&call.resource, &mut config)?;
+        let manager = call.query.get("fieldManager").unwrap_or_default();
+        let mut config = patching::apply_configuration(&call.resource, &call.body)?;
+        patching::check_configuration(&call.resource, &config)?;
         check_namespace(call, &mut config)?;
         if config["metadata"].get("name").is_none() {
             config["metadata"]["name"] = call.name().into();
         }
+        check_name(call, &config)?;
         let warnings = admission::decode_configuration(&call.resource, &mut config, &call.query)?;
         let (force, now) = (call.query.flag("force"), self.objects.now());
-        let subresource = (part == Part::Status).then_some("status");
+        let subresource = part.subresource();
         let applying =
             |live: Option<&Value>| patching::applied(&call.resource, live, &config, manager, subresource, force, &now);
         if self.objects.get(&call.key, call.namespace(), call.name()).is_none() && part == Part::Main {
-            let value = applying(None)?;
-            let (stored, _) = self.create_value(call, value)?;
+            let uid = text(&config, "uid");
+            if !uid.is_empty() {
+                let why =
+                    format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+                return Err(Failure::conflict(call.about(), &why));
+            }
+            let body = Body { value: applying(None)?, doubled: Vec::new() };
+            let (stored, _) = self.create_value(call, body)?;
             return Ok(with_warnings(self.show(call, &stored, StatusCode::CREATED)?, &warnings));
         }
         let written = self.objects.update(&call.key, call.namespace(), call.name(), call.query.dry_run(), |live| {
@@ -170,14 +210,27 @@ impl ApiServer {
         Ok(with_warnings(self.show(call, &written.stored, StatusCode::OK)?, &warnings))
     }
 
-    /// A definition that was written is served from now on.
+    /// A definition that was written is served from now on, and says so.
     fn learn(&self, resource: &Resource, stored: &Stored, dry_run: bool) {
-        if admission::is_definition(resource) && !dry_run {
-            self.registry_mut().install(&stored.value);
+        if !admission::is_definition(resource) || dry_run {
+            return;
         }
+        self.registry_mut().install(&stored.value);
+        let key = ("apiextensions.k8s.io".into(), "customresourcedefinitions".into());
+        let now = self.objects.now();
+        // It may be gone again already, which is as good.
+        _ = self.objects.update(&key, "", &text(&stored.value, "name"), false, |definition| {
+            let old = definition.clone();
+            definition["status"] = kinds::accepted_status(&old, &now);
+            if definition["status"] != old["status"] {
+                let new = std::mem::take(definition);
+                *definition = patching::tracked(resource, Some(&old), new, "kube-apiserver", Some("status"), &now);
+            }
+            Ok(())
+        });
     }
 
-    fn check_namespace_is_there(&self, call: &Call) -> Result<(), Failure> {
+    fn check_namespace_is_there(&self, call: &Call, object: &str) -> Result<(), Failure> {
         if !call.resource.namespaced {
             return Ok(());
         }
@@ -188,7 +241,7 @@ impl ApiServer {
         };
         if found.value["metadata"]["deletionTimestamp"].is_string() {
             let why = format!("unable to create new content in namespace {name} because it is being terminated");
-            let mut failure = Failure::forbidden(call.about(), &why);
+            let mut failure = Failure::forbidden(About { name: object, ..call.about() }, &why);
             failure.details["causes"] = json!([{ "reason": "NamespaceTerminating",
                 "message": format!("namespace {name} is being terminated"), "field": "metadata.namespace" }]);
             return Err(failure);
@@ -197,85 +250,17 @@ impl ApiServer {
     }
 }
 
-/// JSON or YAML; an empty body is an error everywhere but in a deletion.
-pub(super) fn decode_body(call: &Call) -> Result<Value, Failure> {
-    let content_type =
-        call.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("application/json");
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    let value = match essence {
-        "application/json" => serde_json::from_slice(&call.body).map_err(|error| {
-            let kind = &call.resource.kind;
-            Failure::bad_request(format!(
-                "{kind} in version {:?} cannot be handled as a {kind}: {error}",
-                call.resource.version
-            ))
-        })?,
-        "application/yaml" => patching::apply_configuration(&call.body)?,
-        "application/vnd.kubernetes.protobuf" => protobuf::to_json(&call.body)
-            .ok_or_else(|| Failure::unsupported_media_type("application/json, application/yaml"))?,
-        _ => return Err(Failure::unsupported_media_type("application/json, application/yaml")),
-    };
-    if value.is_object() { Ok(value) } else { Err(Failure::bad_request("the body of the request is not an object")) }
-}
-
-/// Kind and version may be left out; if they are there, they must be those of the path.
-fn check_type(resource: &Resource, value: &mut Value) -> Result<(), Failure> {
-    let api_version = resource.api_version();
-    let mismatch = |what: &str, given: &str, expected: &str| {
-        Err(Failure::bad_request(format!(
-            "the {what} in the data ({given}) does not match the expected {what} ({expected})"
-        )))
-    };
-    match value["apiVersion"].as_str() {
-        Some(given) if !given.is_empty() && given != api_version => {
-            return mismatch("API version", given, &api_version);
-        }
-        _ => value["apiVersion"] = api_version.into(),
-    }
-    match value["kind"].as_str() {
-        Some(given) if !given.is_empty() && given != resource.kind => return mismatch("kind", given, &resource.kind),
-        _ => value["kind"] = resource.kind.as_str().into(),
-    }
-    Ok(())
-}
-
-fn check_namespace(call: &Call, value: &mut Value) -> Result<(), Failure> {
-    let given = text(value, "namespace");
-    if !value["metadata"].is_object() {
-        value["metadata"] = json!({});
-    }
-    if !call.resource.namespaced {
-        return if given.is_empty() {
-            Ok(())
-        } else {
-            Err(Failure::bad_request("namespace may not be set on a cluster-scoped object"))
-        };
-    }
-    let Some(namespace) = call.namespace.as_deref() else {
-        return Err(Failure::bad_request("an empty namespace may not be set during creation"));
-    };
-    if !given.is_empty() && given != namespace {
-        let message = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Failure::bad_request(message));
-    }
-    value["metadata"]["namespace"] = namespace.into();
-    Ok(())
-}
-
-/// Optimistic concurrency: who names a version must name the present one, and so must a uid.
+/// Optimistic concurrency: who names a version must name the present one.
 fn check_version(call: &Call, old: &Value, new: &Value) -> Result<(), Failure> {
     let given = text(new, "resourceVersion");
-    let uid = text(new, "uid");
-    if !uid.is_empty() && uid != text(old, "uid") {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", text(old, "uid"));
-        return Err(Failure::conflict(call.about(), &why));
-    }
     if given.is_empty() || given == "0" {
         if call.resource.storage.unconditional_update {
             return Ok(());
         }
-        let detail = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
-        return Err(admission::invalid_message(&call.resource, call.name(), detail));
+        return Err(admission::version_required(&call.resource, call.name()));
+    }
+    if given.parse::<u64>().is_err() {
+        return Err(Failure::internal(format!("strconv.ParseUint: parsing {given:?}: invalid syntax")));
     }
     if given == text(old, "resourceVersion") { Ok(()) } else { Err(Failure::modified(call.about())) }
 }
@@ -292,8 +277,8 @@ fn merge_part(resource: &Resource, part: Part, old: &Value, new: &mut Value) {
         }
     };
     match part {
-        Part::Main if has_status => put_back(new, "status"),
-        Part::Main => {}
+        Part::Main | Part::Scale if has_status => put_back(new, "status"),
+        Part::Main | Part::Scale => {}
         Part::Status => {
             let status = new.get("status").cloned();
             let mut metadata = new["metadata"].clone();
@@ -315,16 +300,6 @@ fn merge_part(resource: &Resource, part: Part, old: &Value, new: &mut Value) {
             }
         }
     }
-}
-
-fn with_warnings(mut response: Response<WorldBody>, warnings: &[String]) -> Response<WorldBody> {
-    for warning in warnings {
-        let text = format!("299 - \"{}\"", warning.replace('\\', "\\\\").replace('"', "\\\""));
-        if let Ok(value) = http::HeaderValue::from_str(&text) {
-            response.headers_mut().append(http::header::WARNING, value);
-        }
-    }
-    response
 }
 
 /// For subresources that answer with the object they changed.

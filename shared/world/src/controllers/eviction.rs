@@ -25,7 +25,13 @@ pub enum Eviction {
 }
 
 /// Asks for a pod's eviction and charges the budget that guards it, unless this is a dry run.
-pub fn ask(objects: &Objects, pod: &Value, dry_run: bool) -> Result<Eviction, Failure> {
+/// `track` notes who manages what in the budget that is charged.
+pub fn ask(
+    objects: &Objects,
+    pod: &Value,
+    dry_run: bool,
+    track: impl Fn(&Value, Value) -> Value,
+) -> Result<Eviction, Failure> {
     // A pod that does not run, or is going anyway, takes nothing from anybody.
     if fields::is_over(pod) || fields::phase(pod) == "Pending" || fields::is_going(pod) {
         return Ok(Eviction::Free);
@@ -48,7 +54,10 @@ pub fn ask(objects: &Objects, pod: &Value, dry_run: bool) -> Result<Eviction, Fa
     }
     let (name, now) = (fields::name(pod).to_owned(), objects.now());
     let written = objects.update(&resource, fields::namespace(pod), &text(&budget.value, "name"), dry_run, |budget| {
-        charge(budget, &name, &now)
+        let old = budget.clone();
+        charge(budget, &name, &now)?;
+        *budget = track(&old, std::mem::take(budget));
+        Ok(())
     });
     written.map(|_| Eviction::Charged)
 }

@@ -9,6 +9,12 @@ use crate::api::{
     store::ObjectKey,
 };
 
+/// The priority classes that an API server makes when it starts.
+const SYSTEM_CLASSES: [(&str, i64, &str); 2] = [
+    ("system-node-critical", 2_000_001_000, "not be moved from their current node"),
+    ("system-cluster-critical", 2_000_000_000, "run in the cluster, but can be moved to another node if necessary"),
+];
+
 const FIRST: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 #[derive(Debug, Default)]
@@ -25,6 +31,17 @@ pub(super) fn create_the_first(context: &mut Context) {
             "status": { "phase": "Active" },
         });
         context.create(Kind::Namespace, namespace);
+    }
+    for (name, value, what) in SYSTEM_CLASSES {
+        let class = json!({
+            "metadata": { "name": name, "generation": 1, "managedFields": [{ "manager": "kube-apiserver", "operation": "Update",
+                "apiVersion": "scheduling.k8s.io/v1", "time": context.objects.now(), "fieldsType": "FieldsV1",
+                "fieldsV1": { "f:description": {}, "f:preemptionPolicy": {}, "f:value": {} } }] },
+            "value": value,
+            "description": format!("Used for system critical pods that must {what}."),
+            "preemptionPolicy": "PreemptLowerPriority",
+        });
+        context.create(Kind::PriorityClass, class);
     }
 }
 

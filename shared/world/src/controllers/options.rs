@@ -9,8 +9,20 @@ use crate::api::store::ResourceKey;
 /// layer, so they call it themselves.
 pub type Admission = Arc<dyn Fn(&ResourceKey, &mut Value) + Send + Sync>;
 
+/// Which controllers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Running {
+    #[default]
+    All,
+    /// The scheduler alone: nodes and pods are what their writers say they are.
+    Scheduler,
+    /// None: an API server by itself.
+    Nothing,
+}
+
 #[derive(Clone)]
 pub struct ControllersOptions {
+    pub running: Running,
     pub admission: Option<Admission>,
     /// The version kubelets report.
     pub kubelet_version: String,
@@ -43,6 +55,7 @@ impl Default for ControllersOptions {
         let seconds = Duration::from_secs;
         let millis = Duration::from_millis;
         ControllersOptions {
+            running: Running::default(),
             admission: None,
             kubelet_version: "v1.34.2".to_owned(),
             lease_every: seconds(10),

@@ -268,8 +268,7 @@ impl Scheduler {
             return Err(("no nodes available to schedule pods".to_owned(), u16::MAX));
         }
         let claims = Claims::new(shape, view);
-        let claims =
-            claims.map_err(|reason| (message::for_every_node(size, &reason, shape.never_preempts), plugin::VOLUMES))?;
+        let claims = claims.map_err(|reason| (message::for_every_node(size, &reason), plugin::VOLUMES))?;
         self.cluster.prepare(shape);
         self.cluster.prepare_carried();
         if self.known.len() > MOST_KNOWN {

@@ -108,6 +108,18 @@ fn check_config(config: &Value, schema: &Schema) -> Result<(), PatchError> {
     Ok(())
 }
 
+/// Whether a configuration fits its schema, as it was sent.
+pub fn check_shape(config: &Value, schema: &Schema) -> Result<(), PatchError> {
+    check_config(config, schema)?;
+    match validate::complaint(schema, config) {
+        None => Ok(()),
+        Some(complaint) => {
+            let subject = printed_subject(config, schema);
+            Err(PatchError::internal(format!("failed to create typed patch object ({subject}): {complaint}")))
+        }
+    }
+}
+
 struct Attempt<'a> {
     live: &'a Value,
     config: &'a Value,

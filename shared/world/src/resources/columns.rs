@@ -76,7 +76,7 @@ pub fn cells(kind: &str, object: &Value, now: Timestamp) -> Vec<Value> {
             vec![name(), json!(data), age()]
         }
         "Secret" => vec![name(), json!(text(object, &["type"])), count("data"), age()],
-        "ServiceAccount" => vec![name(), json!(items(object, &["secrets"]).len()), age()],
+        "ServiceAccount" => vec![name(), age()],
         "Lease" => vec![name(), json!(text(object, &["spec", "holderIdentity"])), age()],
         "PriorityClass" => {
             let value = at(object, &["value"]).as_i64().unwrap_or_default();

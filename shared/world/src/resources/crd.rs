@@ -17,6 +17,7 @@ pub use schema_prune::{prune, unknown_fields};
 pub use schema_validate::{validate_change, validate_schema};
 
 use crate::resources::errors::FieldError;
+use crate::resources::kinds::compare_versions;
 use crate::resources::look::{at, items, text};
 use serde_json::{Value, json};
 
@@ -30,6 +31,10 @@ pub struct CustomVersion {
     pub rules: Rules,
     /// The old CRD-wide `spec.preserveUnknownFields`.
     pub preserve_unknown: bool,
+    /// What may stand in a field selector, as `spec.kind`.
+    pub selectable: Vec<String>,
+    /// What users of this version are told.
+    pub deprecation: Option<String>,
 }
 
 /// Where the scale subresource finds its numbers, as `.spec.replicas`.
@@ -57,6 +62,11 @@ impl CustomVersion {
                 label_selector: Some(path("labelSelectorPath")).filter(|given| !given.is_empty()),
             }),
             preserve_unknown: at(definition, &["spec", "preserveUnknownFields"]) == true,
+            selectable: items(version, &["selectableFields"])
+                .iter()
+                .map(|field| text(field, &["jsonPath"]).trim_start_matches('.').to_owned())
+                .collect(),
+            deprecation: (at(version, &["deprecated"]) == true).then(|| deprecation(definition, version)),
             schema,
         }
     }
@@ -71,7 +81,35 @@ impl CustomVersion {
 
     /// Schema first; the rules run only on an object whose shape is right, as they may assume it.
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let errors = validate_change(&self.schema, object, old);
-        if errors.is_empty() { self.rules.validate(&self.schema, object, old) } else { errors }
+        let mut errors = validate_change(&self.schema, object, old);
+        if errors.is_empty() {
+            return self.rules.validate(&self.schema, object, old);
+        }
+        if !self.rules.is_empty() {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            errors.push(FieldError::invalid("<nil>", Value::Null, detail));
+        }
+        errors
+    }
+}
+
+/// The words of the definition, or else which version to use instead: the newest that is served and not deprecated.
+fn deprecation(definition: &Value, version: &Value) -> String {
+    let given = text(version, &["deprecationWarning"]);
+    if !given.is_empty() {
+        return given.to_owned();
+    }
+    let (group, kind) = (text(definition, &["spec", "group"]), text(definition, &["spec", "names", "kind"]));
+    let mut better: Vec<&str> = items(definition, &["spec", "versions"])
+        .iter()
+        .filter(|one| at(one, &["served"]) == true && at(one, &["deprecated"]) != true)
+        .map(|one| text(one, &["name"]))
+        .collect();
+    better.sort_by(|left, right| compare_versions(left, right));
+    let said = format!("{group}/{} {kind} is deprecated", text(version, &["name"]));
+    match better.first() {
+        Some(better) => format!("{said}; use {group}/{better} {kind}"),
+        None => said,
     }
 }

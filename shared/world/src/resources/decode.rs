@@ -1,6 +1,7 @@
 //! Decoding as the server does it: fields nobody knows are dropped and named, nulls vanish, quantities and times are
 //! brought to their canonical form, and a value of the wrong type is a 400 with Go's own words.
 
+use crate::resources::go_time;
 use crate::resources::kinds::Resource;
 use crate::resources::openapi::{SCHEMAS, schema_name};
 use crate::resources::quantity::Quantity;
@@ -16,7 +17,9 @@ pub fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, St
         Some(custom) => {
             unknown.extend(custom.decode(object));
             if let Some(metadata) = object.get_mut("metadata") {
-                walk(OBJECT_META, metadata, "metadata", &mut unknown)?;
+                let mut inside = Vec::new();
+                walk(OBJECT_META, metadata, "", &mut inside)?;
+                unknown.extend(inside.into_iter().map(|field| format!("metadata.{field}")));
             }
         }
         None => {
@@ -29,13 +32,14 @@ pub fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, St
 }
 
 /// `fieldValidation=Strict`: the whole message of the 400. The kind is named twice, as the real server does.
-pub fn strict_message(resource: &Resource, unknown: &[String]) -> String {
-    bad_request(resource, &format!("strict decoding error: {}", unknown_warnings(unknown).join(", ")))
+pub fn strict_message(resource: &Resource, troubles: &[String]) -> String {
+    bad_request(resource, &format!("strict decoding error: {}", troubles.join(", ")))
 }
 
-/// `fieldValidation=Warn`: one `Warning` header text for each field.
-pub fn unknown_warnings(unknown: &[String]) -> Vec<String> {
-    unknown.iter().map(|field| format!("unknown field \"{field}\"")).collect()
+/// What strict decoding says of each field; with `fieldValidation=Warn` each is the text of a `Warning` header.
+pub fn strict_troubles(doubled: &[String], unknown: &[String]) -> Vec<String> {
+    let doubled = doubled.iter().map(|field| format!("duplicate field \"{field}\""));
+    doubled.chain(unknown.iter().map(|field| format!("unknown field \"{field}\""))).collect()
 }
 
 /// The 400 message for a body that cannot be decoded into the resource.
@@ -56,10 +60,7 @@ fn walk(schema_name: &str, value: &mut Value, path: &str, unknown: &mut Vec<Stri
             return if value.is_object() { walk(&inner, value, path, unknown) } else { Ok(()) };
         }
         "Quantity" => return canonical_quantity(value),
-        "Time" | "MicroTime" => {
-            canonical_time(value, short == "MicroTime");
-            return Ok(());
-        }
+        "Time" | "MicroTime" => return canonical_time(value, short == "MicroTime"),
         _ => {}
     }
     let (Value::Object(map), Some(properties)) = (value, schema.get("properties").and_then(Value::as_object)) else {
@@ -106,10 +107,22 @@ fn walk_property(
     if !fits {
         return Err(mismatch(owner, path, value, &go_type(property)));
     }
+    if property["format"] == "byte"
+        && let Some(place) = value.as_str().and_then(wrong_base64)
+    {
+        return Err(format!("illegal base64 data at input byte {place}"));
+    }
     match value {
         Value::Array(list) => {
             for (index, item) in list.iter_mut().enumerate() {
                 walk_property(owner, &property["items"], item, &format!("{path}[{index}]"), unknown)?;
+            }
+        }
+        // A whole number is written as one, however it came.
+        Value::Number(number) if property["type"] == "number" => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15);
+            if let Some(whole) = whole.filter(|_| number.is_f64()) {
+                *value = Value::from(whole as i64);
             }
         }
         Value::Object(map) if property["additionalProperties"].is_object() => {
@@ -118,7 +131,13 @@ fn walk_property(
                 if inner.is_null() && property["additionalProperties"]["type"] == "string" {
                     *inner = Value::String(String::new());
                 }
-                walk_property(owner, &property["additionalProperties"], inner, &format!("{path}.{key}"), unknown)?;
+                // Go leaves the key out where a value of a map is of the wrong type.
+                let inside = if property["additionalProperties"]["type"].is_string() {
+                    path.to_owned()
+                } else {
+                    format!("{path}.{key}")
+                };
+                walk_property(owner, &property["additionalProperties"], inner, &inside, unknown)?;
             }
         }
         _ => {}
@@ -159,10 +178,35 @@ fn canonical_quantity(value: &mut Value) -> Result<(), String> {
 }
 
 /// Times are written in UTC, to the second or, for a MicroTime, to the microsecond.
-fn canonical_time(value: &mut Value, micro: bool) {
-    if let Some(time) = value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
+fn canonical_time(value: &mut Value, micro: bool) -> Result<(), String> {
+    let Some(text) = value.as_str() else {
+        return Err("json: cannot unmarshal into Go value of type string".to_owned());
+    };
+    if let Some(trouble) = go_time::trouble(text, micro) {
+        return Err(trouble);
+    }
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
         *value = Value::String(if micro { format!("{time:.6}") } else { write_seconds(time) });
     }
+    Ok(())
+}
+
+/// Where Go's decoder stops: at a letter that is none, or at the beginning of a group of four that is cut short.
+fn wrong_base64(text: &str) -> Option<usize> {
+    let letters: Vec<(usize, u8)> = text.bytes().enumerate().filter(|(_, byte)| !b"\r\n".contains(byte)).collect();
+    for group in letters.chunks(4) {
+        for (index, (place, byte)) in group.iter().enumerate() {
+            let last = group.last().is_some_and(|last| Some(last) == letters.last());
+            let padding = *byte == b'=' && last && index >= 2 && group[index..].iter().all(|(_, byte)| *byte == b'=');
+            if !(padding || byte.is_ascii_alphanumeric() || b"+/".contains(byte)) {
+                return Some(*place);
+            }
+        }
+        if group.len() < 4 {
+            return group.first().map(|(place, _)| *place);
+        }
+    }
+    None
 }
 
 fn write_seconds(time: jiff::Timestamp) -> String {
@@ -248,7 +292,7 @@ mod tests {
         assert_eq!(node["status"]["capacity"], json!({"cpu": "4", "memory": "2Gi"}));
         assert_eq!(node["metadata"]["creationTimestamp"], "2026-01-01T00:00:00Z");
         let (lease, _) =
-            decoded("coordination.k8s.io", "leases", json!({"spec": {"renewTime": "2026-01-01T00:00:00Z"}}));
+            decoded("coordination.k8s.io", "leases", json!({"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}));
         assert_eq!(lease["spec"]["renewTime"], "2026-01-01T00:00:00.000000Z");
     }
 
@@ -270,7 +314,7 @@ mod tests {
             ),
             (
                 json!({"metadata": {"labels": {"a": 1}}}),
-                "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels.a of type string",
+                "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
             ),
         ];
         for (pod, message) in cases {
@@ -282,7 +326,7 @@ mod tests {
     fn the_strict_message_names_kind_and_fields() {
         let Some(pods) = Registry::new().find("", "v1", "pods") else { unreachable!("pods are built in") };
         assert_eq!(
-            strict_message(&pods, &["spec.foo".to_owned(), "spec.bar".to_owned()]),
+            strict_message(&pods, &strict_troubles(&[], &["spec.foo".to_owned(), "spec.bar".to_owned()])),
             "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec.foo\", \
              unknown field \"spec.bar\""
         );

@@ -148,12 +148,19 @@ fn aggregated_version(registry: &Registry, group: &str, version: &str) -> Value 
 fn response_kind(resource: &Resource, part: Option<Subresource>) -> Value {
     let own = (resource.group.as_str(), resource.version.as_str(), resource.kind.as_str());
     let (group, version, kind) = part.and_then(Subresource::own_kind).unwrap_or(own);
+    // Built-in resources leave out what their group and version say already.
+    if resource.custom.is_none() && (group, version) == (own.0, own.1) {
+        return json!({"group": "", "version": "", "kind": kind});
+    }
     json!({"group": group, "version": version, "kind": kind})
 }
 
 /// Tells clients when the stored version changed: the first eight bytes of a hash over group, version and kind.
 fn storage_version_hash(resource: &Resource) -> String {
-    let name = format!("{}/{}/{}", resource.storage.group, resource.storage.version, resource.kind);
+    // Definitions are still kept in the version they began with.
+    let definition = resource.group == "apiextensions.k8s.io";
+    let version = if definition { "v1beta1" } else { resource.storage.version.as_str() };
+    let name = format!("{}/{version}/{}", resource.storage.group, resource.kind);
     let digest = Sha256::digest(name.as_bytes());
     base64(&digest[..8])
 }

@@ -60,11 +60,18 @@ pub struct FieldError {
     pub field: String,
     pub value: Value,
     pub detail: String,
+    /// How the value is printed where it is not as JSON: Go shows its own types. Empty leaves it out.
+    pub shown: Option<String>,
 }
 
 impl FieldError {
     pub fn new(reason: Reason, field: &str, value: Value, detail: &str) -> Self {
-        FieldError { reason, field: field.to_owned(), value, detail: detail.to_owned() }
+        FieldError { reason, field: field.to_owned(), value, detail: detail.to_owned(), shown: None }
+    }
+
+    pub fn shown_as(mut self, text: impl Into<String>) -> Self {
+        self.shown = Some(text.into());
+        self
     }
 
     pub fn required(field: &str, detail: &str) -> Self {
@@ -107,12 +114,12 @@ impl FieldError {
     /// The message without the field, as it stands in `details.causes[].message`.
     pub fn body(&self) -> String {
         let mut text = self.reason.label().to_owned();
-        if !self.reason.hides_the_value() {
+        if !self.reason.hides_the_value() && self.shown.as_deref() != Some("") {
             text.push_str(": ");
-            match &self.value {
-                Value::Null => text.push_str("null"),
-                Value::String(string) => text.push_str(&quote(string)),
-                other => text.push_str(&other.to_string()),
+            match (&self.shown, &self.value) {
+                (Some(shown), _) => text.push_str(shown),
+                (None, Value::String(string)) => text.push_str(&quote(string)),
+                (None, other) => text.push_str(&other.to_string()),
             }
         }
         if !self.detail.is_empty() {

@@ -15,7 +15,11 @@ const NAMES: [(&str, &str); 7] = [
 
 /// A stored event as `events.k8s.io/v1` shows it.
 pub fn to_events_group(event: &Value) -> Value {
-    renamed(event, "events.k8s.io/v1", |core, newer| (core, newer))
+    let mut event = renamed(event, "events.k8s.io/v1", |core, newer| (core, newer));
+    if let Some(map) = event.as_object_mut() {
+        map.retain(|field, value| !(field.starts_with("reporting") && value.as_str() == Some("")));
+    }
+    event
 }
 
 /// An event of `events.k8s.io/v1` as it is stored.

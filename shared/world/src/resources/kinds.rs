@@ -6,8 +6,8 @@ mod definition;
 mod registry;
 
 pub use builtin::{BUILT_IN, BuiltIn};
-pub use definition::{accepted_status, custom_resources};
-pub use registry::{Group, Registry};
+pub use definition::{accepted_status, custom_resources, first_status};
+pub use registry::{Group, Registry, compare_versions};
 
 use crate::resources::crd::CustomVersion;
 use crate::resources::names::NameRule;
@@ -95,6 +95,11 @@ impl Subresource {
 }
 
 impl Resource {
+    /// What users of this version are warned of.
+    pub fn deprecation(&self) -> Option<String> {
+        self.custom.as_ref()?.deprecation.clone()
+    }
+
     /// `v1` or `apps/v1`: what stands in `apiVersion`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }

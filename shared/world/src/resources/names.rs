@@ -51,17 +51,9 @@ pub fn check_name(rule: NameRule, name: &str, prefix: bool) -> Vec<String> {
 }
 
 pub fn check_subdomain(name: &str) -> Vec<String> {
-    let mut wrong = too_long(name, 253);
+    let mut wrong: Vec<String> = too_long(name, 253).iter().map(|said| said.replace("bytes", "characters")).collect();
     if !name.split('.').all(is_label) {
         wrong.push(SUBDOMAIN.to_owned());
-    }
-    wrong
-}
-
-pub fn check_label(name: &str) -> Vec<String> {
-    let mut wrong = too_long(name, 63);
-    if !is_label(name) {
-        wrong.push(LABEL.to_owned());
     }
     wrong
 }
@@ -92,6 +84,12 @@ pub fn check_qualified_name(name: &str) -> Vec<String> {
     wrong
 }
 
+/// The key of a label: a qualified name, in words of its own where it has too many parts.
+pub fn check_label_key(name: &str) -> Vec<String> {
+    let named = |message: String| message.replacen("a qualified name must", "a valid label key must", 1);
+    check_qualified_name(name).into_iter().map(named).collect()
+}
+
 pub fn check_label_value(value: &str) -> Vec<String> {
     let mut wrong = too_long(value, 63);
     if !value.is_empty() && !is_qualified_part(value) {
@@ -109,6 +107,16 @@ pub fn check_config_key(key: &str) -> Vec<String> {
         wrong.push(format!("must not be '{key}'"));
     } else if key.starts_with("..") {
         wrong.push("must not start with '..'".to_owned());
+    }
+    wrong
+}
+
+/// A namespace or an owner's name as a part of something longer: dots have their own words.
+pub fn check_label(name: &str) -> Vec<String> {
+    let mut wrong = too_long(name, 63);
+    if !is_label(name) {
+        let dotted = name.contains('.') && name.split('.').all(is_label);
+        wrong.push(if dotted { "must not contain dots".to_owned() } else { LABEL.to_owned() });
     }
     wrong
 }

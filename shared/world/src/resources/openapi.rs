@@ -6,7 +6,7 @@ mod strategies;
 mod types;
 
 pub use strategies::{ListKind, Strategy, strategy};
-pub use types::{SCHEMAS, schema_name};
+pub use types::{SCHEMAS, is_registered, schema_name};
 
 use crate::resources::kinds::{Registry, Resource};
 use serde_json::{Map, Value, json};

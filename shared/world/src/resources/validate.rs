@@ -1,10 +1,14 @@
 //! What the server refuses: on creation, and on update against the object before. The object is decoded and defaulted.
 
+mod affinity;
 mod controllers;
+mod event;
 mod metadata;
 mod others;
 mod pod;
 mod pod_update;
+mod probes;
+mod storage;
 
 pub use metadata::{validate_metadata, validate_metadata_update};
 
@@ -21,11 +25,18 @@ pub fn validate_create(resource: &Resource, object: &Value) -> Vec<FieldError> {
 
 /// The errors of a changed object.
 pub fn validate_update(resource: &Resource, object: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = validate_metadata(resource, object);
-    errors.extend(validate_metadata_update(object, old));
+    // The server checks the metadata of a change twice, once for every kind and once for this one, and says it twice.
+    let mut errors = validate_metadata_update(object, old);
+    errors.extend(errors.clone());
+    if errors.is_empty() {
+        errors.extend(validate_metadata(resource, object));
+    }
     errors.extend(validate_content(resource, object, Some(old)));
     if resource.custom.is_none() {
-        errors.extend(validate_change(&resource.kind, object, old));
+        errors.extend(match resource.kind.as_str() {
+            "Event" => event::validate_event_change(&resource.group, object, old),
+            kind => validate_change(kind, object, old),
+        });
     }
     errors
 }
@@ -35,13 +46,17 @@ fn validate_content(resource: &Resource, object: &Value, old: Option<&Value>) ->
         return custom.validate(object, old);
     }
     match resource.kind.as_str() {
-        "Pod" => pod::validate_pod_spec(&object["spec"], "spec"),
+        "Pod" => pod::validate_pod(object),
+        "Event" => event::validate_event(&resource.group, object, old.is_none()),
         "Deployment" => controllers::deployment(object),
         "StatefulSet" => controllers::stateful_set(object),
         "DaemonSet" => controllers::daemon_set(object),
         "ReplicaSet" => controllers::replica_set(object),
         "Job" => controllers::job(object),
         "CustomResourceDefinition" => crate::resources::crd::validate_definition(object),
+        kind @ ("PersistentVolume" | "PersistentVolumeClaim" | "StorageClass" | "CSINode" | "VolumeAttachment") => {
+            storage::validate(kind, object)
+        }
         kind => others::validate(kind, object),
     }
 }

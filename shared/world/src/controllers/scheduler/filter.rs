@@ -67,14 +67,12 @@ fn look_at_labels_and_taints(shape: &Shape, node: &Node) -> Known {
     let required =
         shape.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(&node.name, &node.labels)));
     let affinity = selected && required;
-    let taint = untolerated(&shape.tolerations, &node.taints);
+    let tolerated = untolerated(&shape.tolerations, &node.taints).is_none();
     let closed = node.unschedulable && !tolerates_unschedulable(shape);
     let unchanging = if closed {
         Some(Rejection::new(plugin::NODE, "node(s) were unschedulable", true))
-    } else if let Some(taint) = taint {
-        let text = |field: &str| taint[field].as_str().unwrap_or_default().to_owned();
-        let reason = format!("node(s) had untolerated taint {{{}: {}}}", text("key"), text("value"));
-        Some(Rejection::new(plugin::NODE, reason, true))
+    } else if !tolerated {
+        Some(Rejection::new(plugin::NODE, "node(s) had untolerated taint(s)", true))
     } else if !affinity {
         Some(Rejection::new(plugin::NODE, "node(s) didn't match Pod's node affinity/selector", true))
     } else {
@@ -91,7 +89,7 @@ fn look_at_labels_and_taints(shape: &Shape, node: &Node) -> Known {
         generation: node.generation,
         version: 0,
         affinity,
-        tolerated: taint.is_none(),
+        tolerated,
         verdict: Ok(0),
         unchanging: unchanging.map(Arc::new),
         liking: liking(shape, node),

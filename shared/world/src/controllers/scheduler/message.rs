@@ -35,8 +35,9 @@ impl Tally {
 }
 
 /// A reason that holds whatever the node.
-pub(super) fn for_every_node(nodes: usize, reason: &str, never_preempts: bool) -> String {
-    compose(nodes, reason, &format!("{nodes} {NO_HELP}"), never_preempts)
+pub(super) fn for_every_node(nodes: usize, reason: &str) -> String {
+    // No node was looked at, so preemption finds nothing to say about any.
+    format!("0/{nodes} nodes are available: {reason}. not found")
 }
 
 fn listed<'a>(counted: impl Iterator<Item = (&'a str, usize)>) -> String {
@@ -49,8 +50,12 @@ fn listed<'a>(counted: impl Iterator<Item = (&'a str, usize)>) -> String {
 fn compose(nodes: usize, reasons: &str, preemption: &str, never_preempts: bool) -> String {
     if never_preempts {
         return format!(
-            "0/{nodes} nodes are available: {reasons}. preemption: not eligible due to preemptionPolicy=Never."
+            "0/{nodes} nodes are available: {reasons}. no new claims to deallocate, preemption: not eligible due to \
+             preemptionPolicy=Never."
         );
     }
-    format!("0/{nodes} nodes are available: {reasons}. preemption: 0/{nodes} nodes are available: {preemption}.")
+    format!(
+        "0/{nodes} nodes are available: {reasons}. no new claims to deallocate, preemption: 0/{nodes} nodes are \
+         available: {preemption}."
+    )
 }

@@ -266,13 +266,13 @@ const COLUMNS: &[(&str, &[Column])] = &[
             AGE,
         ],
     ),
-    ("ServiceAccount", &[NAME, string("Secrets", Field("io.k8s.api.core.v1.ServiceAccount", "secrets")), AGE]),
+    ("ServiceAccount", &[NAME, AGE]),
     ("Lease", &[NAME, string("Holder", Field("io.k8s.api.coordination.v1.LeaseSpec", "holderIdentity")), AGE]),
     (
         "PriorityClass",
         &[
             NAME,
-            string("Value", Field(PRIORITY_CLASS, "value")),
+            Column { value_type: "integer", ..string("Value", Field(PRIORITY_CLASS, "value")) },
             Column { value_type: "boolean", ..string("Global-Default", Field(PRIORITY_CLASS, "globalDefault")) },
             AGE,
             string("PreemptionPolicy", Field(PRIORITY_CLASS, "preemptionPolicy")),

@@ -25,9 +25,19 @@ pub fn cells(node: &Value, now: Timestamp) -> Vec<Value> {
         address("InternalIP"),
         address("ExternalIP"),
         info("osImage"),
-        info("kernelVersion"),
+        kernel(node),
         info("containerRuntimeVersion"),
     ]
+}
+
+/// The kernel, and what it was built for.
+fn kernel(node: &Value) -> Value {
+    let of = |field: &str| text(node, &["status", "nodeInfo", field]);
+    match (of("kernelVersion"), of("architecture")) {
+        ("", _) => json!("<unknown>"),
+        (kernel, "") => json!(kernel),
+        (kernel, architecture) => json!(format!("{kernel} ({architecture})")),
+    }
 }
 
 fn status(node: &Value) -> String {

@@ -1,11 +1,12 @@
 //! The functions Kubernetes adds to CEL, on top of the crate's standard library and its string, list and math
-//! extensions. Not there: indexOf() on lists, url(), ip(), cidr(), format.named(), semver(), authorizer, cost limits.
+//! extensions. Not there: indexOf() on lists, url(), ip(), cidr() (but isIP() and isCIDR()), format.named(), semver(), authorizer, cost limits.
 
 use crate::resources::quantity::Quantity;
 use cel::extractors::{Arguments, This};
 use cel::objects::Opaque;
 use cel::{Context, DeclarationError, Env, ExecutionError, Value, extensions};
 use std::cmp::Ordering;
+use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 
 /// Parsing and evaluation share one environment; building it is the dear part.
@@ -26,7 +27,25 @@ pub fn context() -> Context<'static, 'static> {
     let _ = add_list_functions(&mut context);
     let _ = add_text_functions(&mut context);
     let _ = add_quantity_functions(&mut context);
+    let _ = add_address_functions(&mut context);
     context
+}
+
+const QUANTITY_PATTERN: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/// Whether a text is an address or a range of them. What they are made of is not asked for in rules we have seen.
+fn add_address_functions(context: &mut Context<'static, 'static>) -> Result<(), DeclarationError> {
+    context.add_function("isIP", |text: Arc<String>| text.parse::<IpAddr>().is_ok())?;
+    context.add_function("isCIDR", |text: Arc<String>| {
+        let Some((address, bits)) = text.split_once('/') else { return false };
+        let most = match address.parse::<IpAddr>() {
+            Ok(IpAddr::V4(_)) => 32,
+            Ok(IpAddr::V6(_)) => 128,
+            Err(_) => return false,
+        };
+        bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+    })
 }
 
 fn add_list_functions(context: &mut Context<'static, 'static>) -> Result<(), DeclarationError> {
@@ -95,7 +114,7 @@ fn add_quantity_functions(context: &mut Context<'static, 'static>) -> Result<(),
     context.add_function("quantity", |text: Arc<String>| -> Result<Value, ExecutionError> {
         match Quantity::parse(&text) {
             Some(quantity) => Ok(Value::Opaque(Arc::new(CelQuantity(quantity)))),
-            None => Err(ExecutionError::function_error("quantity", "unable to parse quantity's suffix")),
+            None => Err(ExecutionError::function_error("quantity", QUANTITY_PATTERN)),
         }
     })?;
     context

@@ -1,9 +1,9 @@
 //! CustomResourceDefinition objects themselves: their defaults, and what the server refuses to install.
 
-use super::Rules;
+use super::{Rules, validate_schema};
 use crate::resources::errors::FieldError;
 use crate::resources::look::{at, default_text, default_to, has, items, text};
-use crate::resources::names::{check_label, check_subdomain};
+use crate::resources::names::{NameRule, check_name, check_subdomain};
 use serde_json::{Value, json};
 
 pub fn default_definition(definition: &mut Value) {
@@ -40,6 +40,11 @@ pub fn validate_definition(definition: &Value) -> Vec<FieldError> {
         "Cluster" | "Namespaced" => {}
         other => errors.push(FieldError::not_supported("spec.scope", other, &["Cluster", "Namespaced"])),
     }
+    if at(definition, &["spec", "preserveUnknownFields"]) == true {
+        let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                      spec.versions[*].schema instead";
+        errors.push(FieldError::invalid("spec.preserveUnknownFields", true, detail));
+    }
     validate_versions(definition, &mut errors);
     for (field, lower) in [("plural", true), ("singular", true), ("kind", false), ("listKind", false)] {
         let path = format!("spec.names.{field}");
@@ -47,7 +52,7 @@ pub fn validate_definition(definition: &Value) -> Vec<FieldError> {
         let label = if lower { given.to_owned() } else { given.to_lowercase() };
         if given.is_empty() {
             errors.push(FieldError::required(&path, ""));
-        } else if let Some(wrong) = check_label(&label).into_iter().next() {
+        } else if let Some(wrong) = check_name(NameRule::Label1035, &label, false).into_iter().next() {
             errors.push(FieldError::invalid(&path, given, &wrong));
         }
     }
@@ -64,6 +69,10 @@ fn validate_versions(definition: &Value, errors: &mut Vec<FieldError>) {
             "must have exactly one version marked as storage version",
         ));
     }
+    if stored == 0 {
+        let detail = "must have at least one stored version";
+        errors.push(FieldError::invalid("status.storedVersions", Value::Null, detail));
+    }
     for (index, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{index}]");
         let name = text(version, &["name"]);
@@ -74,10 +83,27 @@ fn validate_versions(definition: &Value, errors: &mut Vec<FieldError>) {
                 "must contain unique version names",
             ));
         }
-        let schema_path = format!("{path}.schema.openAPIV3Schema");
+        // What all versions share is kept, and named, once.
+        let shared = |field: &str| versions.iter().all(|one| at(one, &[field]) == at(version, &[field]));
+        let schema_path = if shared("schema") {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("{path}.schema.openAPIV3Schema")
+        };
+        let columns_path = if shared("additionalPrinterColumns") { "spec" } else { path.as_str() };
+        if index == 0 || !shared("additionalPrinterColumns") {
+            validate_columns(version, columns_path, errors);
+        }
+        let wrong = check_name(NameRule::Label1035, name, false);
+        errors.extend(wrong.iter().map(|wrong| FieldError::invalid(&format!("{path}.name"), name, wrong)));
+        if index == 0 {
+            errors.extend(wrong.iter().map(|wrong| FieldError::invalid("spec.version", name, wrong)));
+        } else if shared("schema") {
+            continue;
+        }
         let schema = at(version, &["schema", "openAPIV3Schema"]);
         if !has(version, &["schema", "openAPIV3Schema"]) {
-            errors.push(FieldError::required(&schema_path, "schemas are required"));
+            errors.push(FieldError::required(&format!("{path}.schema.openAPIV3Schema"), ""));
             continue;
         }
         if text(schema, &["type"]) != "object" {
@@ -91,12 +117,46 @@ fn validate_versions(definition: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
+fn validate_columns(version: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+    for (index, column) in items(version, &["additionalPrinterColumns"]).iter().enumerate() {
+        let field = |name: &str| format!("{path}.additionalPrinterColumns[{index}].{name}");
+        let (kind, json_path) = (text(column, &["type"]), text(column, &["jsonPath"]));
+        if text(column, &["name"]).is_empty() {
+            errors.push(FieldError::required(&field("name"), ""));
+        }
+        if kind.is_empty() {
+            let detail = format!("must be one of {}", TYPES.join(","));
+            errors.push(FieldError::required(&field("type"), &detail));
+        } else if !TYPES.contains(&kind) {
+            errors.push(FieldError::invalid(&field("type"), kind, &format!("must be one of {}", TYPES.join(","))));
+        }
+        if json_path.is_empty() {
+            errors.push(FieldError::required(&field("JSONPath"), ""));
+        } else if !json_path.starts_with('.') {
+            let detail = "must be a simple json path starting with .";
+            errors.push(FieldError::invalid(&field("JSONPath"), json_path, detail));
+        }
+    }
+}
+
 /// A structural schema says the type of everything, and every rule in it parses.
 fn validate_structure(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let any_type = at(schema, &["x-kubernetes-int-or-string"]) == true
         || at(schema, &["x-kubernetes-preserve-unknown-fields"]) == true;
     if text(schema, &["type"]).is_empty() && !any_type {
         errors.push(FieldError::required(&format!("{path}.type"), "must not be empty for specified object fields"));
+    }
+    const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+    let kind = text(schema, &["type"]);
+    if !kind.is_empty() && !TYPES.contains(&kind) {
+        errors.push(FieldError::not_supported(&format!("{path}.type"), kind, &TYPES));
+    }
+    if has(schema, &["default"]) {
+        for wrong in validate_schema(schema, at(schema, &["default"])) {
+            let field = if wrong.field == "<nil>" { String::new() } else { format!(".{}", wrong.field) };
+            errors.push(FieldError { field: format!("{path}.default{field}"), ..wrong });
+        }
     }
     if text(schema, &["type"]) == "array" && !has(schema, &["items"]) {
         errors.push(FieldError::required(&format!("{path}.items"), "must be specified"));
@@ -150,7 +210,7 @@ mod tests {
             (
                 "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
                 json!({"x-kubernetes-validations": []}),
-                "spec.versions[0].schema.openAPIV3Schema.properties[spec].type",
+                "spec.validation.openAPIV3Schema.properties[spec].type",
             ),
         ];
         for (pointer, value, field) in cases {

@@ -53,6 +53,10 @@ impl Rules {
         self.programs.iter().filter_map(|(source, program)| Some((source.as_str(), program.as_ref().err()?.as_str())))
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+
     pub fn validate(&self, schema: &Value, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
         if !self.programs.is_empty() {
@@ -135,13 +139,14 @@ impl Rules {
             match program.execute(&scope) {
                 Ok(CelValue::Bool(true)) => {}
                 Ok(_) if ratcheted => {}
-                Ok(_) => errors.push(self.refusal(rule, &scope, place, schema_type)),
+                Ok(_) => errors.push(self.refusal(rule, &scope, place)),
                 Err(error) => errors.push(FieldError::invalid(here, schema_type, &trouble(&error, rule))),
             }
         }
     }
 
-    fn refusal(&self, rule: &Value, scope: &Context, place: &Place, schema_type: &str) -> FieldError {
+    fn refusal(&self, rule: &Value, scope: &Context, place: &Place) -> FieldError {
+        let value = place.value.clone();
         let field = match (place.path.as_str(), text(rule, &["fieldPath"])) {
             ("", "") => "<nil>".to_owned(),
             (path, "") => path.to_owned(),
@@ -164,8 +169,10 @@ impl Rules {
         match text(rule, &["reason"]) {
             "FieldValueForbidden" => FieldError::forbidden(&field, &detail),
             "FieldValueRequired" => FieldError::required(&field, &detail),
-            "FieldValueDuplicate" => FieldError::new(Reason::Duplicate, &field, schema_type.into(), ""),
-            _ => FieldError::invalid(&field, schema_type, &detail),
+            "FieldValueDuplicate" => FieldError::new(Reason::Duplicate, &field, value, ""),
+            // Only what is one word or number is repeated.
+            _ if value.is_object() || value.is_array() => FieldError::invalid(&field, value, &detail).shown_as(""),
+            _ => FieldError::invalid(&field, value, &detail),
         }
     }
 }
@@ -193,6 +200,7 @@ fn trouble(error: &ExecutionError, rule: &Value) -> String {
             "'no such overload': call arguments did not match a supported operator, function or macro signature for \
              rule: {rule}"
         ),
+        ExecutionError::FunctionError { message, .. } => format!("{message} evaluating rule: {rule}"),
         other => format!("{other} evaluating rule: {rule}"),
     }
 }

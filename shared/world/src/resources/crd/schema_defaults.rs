@@ -25,8 +25,11 @@ pub fn apply_defaults(schema: &Value, value: &mut Value) {
                         None => true,
                         Some(given) => given.is_null() && at(known, &["nullable"]) != true,
                     };
-                    if left_out && let Some(default) = known.get("default") {
-                        map.insert(name.clone(), default.clone());
+                    match known.get("default") {
+                        Some(default) if left_out => _ = map.insert(name.clone(), default.clone()),
+                        // Null where none is allowed is as good as nothing.
+                        None if left_out => _ = map.remove(name),
+                        _ => {}
                     }
                     if let Some(inner) = map.get_mut(name) {
                         apply_defaults(known, inner);

@@ -22,7 +22,14 @@ pub fn validate_change(schema: &Value, object: &Value, old: Option<&Value>) -> V
 }
 
 fn check(schema: &Value, value: &Value, old: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
-    if old == Some(value) || !check_type(schema, value, path, errors) || value.is_null() {
+    if old == Some(value) {
+        return;
+    }
+    if !check_type(schema, value, path, errors) {
+        check_enum(schema, value, path, errors);
+        return;
+    }
+    if value.is_null() {
         return;
     }
     check_alternatives(schema, value, path, errors);
@@ -33,6 +40,10 @@ fn check(schema: &Value, value: &Value, old: Option<&Value>, path: &str, errors:
         Value::Object(map) => check_object(schema, map, old, path, errors),
         Value::Null | Value::Bool(_) => {}
     }
+    check_enum(schema, value, path, errors);
+}
+
+fn check_enum(schema: &Value, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
         && !allowed.contains(value)
     {
@@ -123,16 +134,15 @@ fn fewest(results: impl Iterator<Item = Vec<FieldError>>) -> Option<Vec<FieldErr
 
 fn check_string(schema: &Value, string: &str, path: &str, errors: &mut Vec<FieldError>) {
     let length = string.chars().count() as u64;
+    let pattern = text(schema, &["pattern"]);
+    // The first of these that is broken is all that is said.
     if let Some(most) = at(schema, &["maxLength"]).as_u64().filter(|most| length > *most) {
         errors.push(FieldError::too_long(name_of(path), most));
-    }
-    let mut refuse = |detail: String| errors.push(FieldError::invalid(name_of(path), string, &detail));
-    if let Some(least) = at(schema, &["minLength"]).as_u64().filter(|least| length < *least) {
-        refuse(format!("{path} in body should be at least {least} chars long"));
-    }
-    let pattern = text(schema, &["pattern"]);
-    if !pattern.is_empty() && !matches(pattern, string) {
-        refuse(format!("{path} in body should match '{pattern}'"));
+    } else if let Some(least) = at(schema, &["minLength"]).as_u64().filter(|least| length < *least) {
+        let detail = format!("{path} in body should be at least {least} chars long");
+        errors.push(FieldError::invalid(name_of(path), string, &detail));
+    } else if !pattern.is_empty() && !matches(pattern, string) {
+        errors.push(FieldError::invalid(name_of(path), string, &format!("{path} in body should match '{pattern}'")));
     }
     let format = text(schema, &["format"]);
     if !format.is_empty() && !is_of_format(format, string) {

@@ -1,9 +1,9 @@
-//! What the admission plugins of a default server add on creation: tolerations, priority, service account name,
-//! protection finalizers, the default storage class, and the taint of a node not yet ready.
+//! What the admission plugins of a default server add on creation: tolerations, priority, the service account with its
+//! token, protection finalizers, the default storage class, and the taint of a node not yet ready.
 //!
-//! Left out: the service account's token volume, LimitRanger, ResourceQuota, webhooks.
+//! Left out: LimitRanger, ResourceQuota, webhooks.
 
-use crate::resources::look::{at, default_text, has, items, object_at, text};
+use crate::resources::look::{at, each_item, has, items, object_at, text};
 use serde_json::{Value, json};
 
 /// Why a pod is refused for its priority, with the server's words after `pods "x" is forbidden: `.
@@ -26,7 +26,44 @@ impl std::fmt::Display for PriorityError {
     }
 }
 
-/// Priority, tolerations and service account of a new pod. `classes` are all PriorityClass objects there are.
+/// Where containers find the token of their service account.
+const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The service account of a new pod: its name, the secrets it pulls images with, and its token in every container.
+/// `volume` is the name that the token's volume gets.
+pub fn admit_service_account(pod: &mut Value, account: &Value, volume: &str) {
+    let spec = object_at(pod, "spec");
+    if items(spec, &["imagePullSecrets"]).is_empty() && !items(account, &["imagePullSecrets"]).is_empty() {
+        spec["imagePullSecrets"] = at(account, &["imagePullSecrets"]).clone();
+    }
+    let wanted = |object: &Value| at(object, &["automountServiceAccountToken"]).as_bool();
+    if !wanted(spec).or(wanted(account)).unwrap_or(true) {
+        return;
+    }
+    let mut mounted = false;
+    for list in ["initContainers", "containers"] {
+        each_item(spec, list, &mut |container| {
+            let mut mounts = items(container, &["volumeMounts"]).to_vec();
+            if mounts.iter().all(|mount| text(mount, &["mountPath"]) != TOKEN_PATH) {
+                mounts.push(json!({"name": volume, "readOnly": true, "mountPath": TOKEN_PATH}));
+                container["volumeMounts"] = Value::Array(mounts);
+                mounted = true;
+            }
+        });
+    }
+    if mounted {
+        let mut volumes = items(spec, &["volumes"]).to_vec();
+        volumes.push(json!({"name": volume, "projected": {"defaultMode": 420, "sources": [
+            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [{"path": "namespace",
+                "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}},
+        ]}}));
+        spec["volumes"] = Value::Array(volumes);
+    }
+}
+
+/// Priority and tolerations of a new pod. `classes` are all PriorityClass objects there are.
 pub fn admit_pod(pod: &mut Value, classes: &[Value]) -> Result<(), PriorityError> {
     let wanted = text(pod, &["spec", "priorityClassName"]).to_owned();
     let (class_name, value, preemption) = priority_of(&wanted, classes)?;
@@ -41,12 +78,15 @@ pub fn admit_pod(pod: &mut Value, classes: &[Value]) -> Result<(), PriorityError
     if !has(spec, &["preemptionPolicy"]) {
         spec["preemptionPolicy"] = json!(preemption);
     }
-    default_text(spec, "serviceAccountName", "default");
-    spec["serviceAccount"] = at(spec, &["serviceAccountName"]).clone();
+    tolerate_lost_nodes(spec);
+    Ok(())
+}
+
+/// A pod stays for a while on a node that went away, unless it says otherwise. Added to changed pods, too.
+pub fn tolerate_lost_nodes(spec: &mut Value) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         add_toleration(spec, key);
     }
-    Ok(())
 }
 
 fn priority_of(wanted: &str, classes: &[Value]) -> Result<(String, i64, String), PriorityError> {

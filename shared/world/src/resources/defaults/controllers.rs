@@ -83,6 +83,11 @@ pub fn generate_job_selector(object: &mut Value) {
     if at(object, &["spec", "manualSelector"]) == true {
         return;
     }
+    // Labels that came from the template follow it.
+    let follows = at(object, &["metadata", "labels"]) == at(object, &["spec", "template", "metadata", "labels"]);
+    if follows && let Some(metadata) = object_at(object, "metadata").as_object_mut() {
+        metadata.remove("labels");
+    }
     let uid = at(object, &["metadata", "uid"]).clone();
     let name = at(object, &["metadata", "name"]).clone();
     let spec = object_at(object, "spec");

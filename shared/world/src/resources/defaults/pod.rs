@@ -25,9 +25,11 @@ fn default_pod_spec(spec: &mut Value) {
     default_to(spec, "securityContext", json!({}));
     default_to(spec, "terminationGracePeriodSeconds", 30);
     default_text(spec, "schedulerName", "default-scheduler");
+    // The field has an old name, which is kept equal to the new one.
     if has(spec, &["serviceAccountName"]) {
-        // The old name of the field is kept equal to the new one.
         spec["serviceAccount"] = at(spec, &["serviceAccountName"]).clone();
+    } else if has(spec, &["serviceAccount"]) {
+        spec["serviceAccountName"] = at(spec, &["serviceAccount"]).clone();
     }
     let host_network = at(spec, &["hostNetwork"]) == true;
     for list in ["containers", "initContainers", "ephemeralContainers"] {

@@ -84,7 +84,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
         short_names: &["svc"],
         categories: &["all"],
         subresources: STATUS,
-        name_rule: NameRule::Label1035,
+        name_rule: NameRule::Label,
         ..line("", "services", "service", "Service", NAMESPACED)
     },
     line("apps", "controllerrevisions", "controllerrevision", "ControllerRevision", NAMESPACED),

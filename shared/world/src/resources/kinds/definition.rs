@@ -61,6 +61,17 @@ pub fn custom_resources(definition: &Value) -> Vec<Resource> {
         .collect()
 }
 
+/// The status of a CRD that nobody has looked at yet.
+pub fn first_status(definition: &Value) -> Value {
+    let storage = |version: &&Value| at(version, &["storage"]) == true;
+    let stored: Vec<&str> = items(definition, &["spec", "versions"])
+        .iter()
+        .filter(storage)
+        .map(|version| text(version, &["name"]))
+        .collect();
+    json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored})
+}
+
 /// The status of a CRD whose names nobody else holds: accepted and established, with the storage version remembered.
 /// `now` is the time of the conditions; earlier stored versions stay listed until someone migrates and removes them.
 pub fn accepted_status(definition: &Value, now: &str) -> Value {

@@ -65,6 +65,10 @@ impl Registry {
         self.resources().find(|one| one.group == group && one.version == version && one.plural == plural).cloned()
     }
 
+    pub fn has_group(&self, group: &str) -> bool {
+        self.resources().any(|one| one.group == group)
+    }
+
     pub fn find_subresource(
         &self,
         group: &str,

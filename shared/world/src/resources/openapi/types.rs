@@ -59,6 +59,13 @@ fn add<Kind: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<Kind>();
 }
 
+/// Whether the server knows such a type at all, be it one that has no path of its own.
+pub fn is_registered(group: &str, version: &str, kind: &str) -> bool {
+    let anywhere = ["Status", "DeleteOptions", "ListOptions", "PatchOptions", "CreateOptions", "UpdateOptions"];
+    let kind = kind.strip_suffix("List").unwrap_or(kind);
+    SCHEMAS.contains_key(&schema_name(group, version, kind)) || (version == "v1" && anywhere.contains(&kind))
+}
+
 /// The name a kind's schema has in the documents; groups outside Kubernetes are written backwards.
 pub fn schema_name(group: &str, version: &str, kind: &str) -> String {
     match group {

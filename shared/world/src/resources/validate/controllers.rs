@@ -3,9 +3,9 @@
 use super::metadata::validate_labels;
 use super::pod::validate_pod_spec;
 use super::{fixed, not_negative};
-use crate::resources::errors::FieldError;
+use crate::resources::errors::{FieldError, quote};
 use crate::resources::look::{at, entries, has, items, number, text};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub fn deployment(object: &Value) -> Vec<FieldError> {
     let mut errors = common(object, "deployment");
@@ -29,7 +29,10 @@ pub fn deployment(object: &Value) -> Vec<FieldError> {
                 ));
             }
         }
-        other => errors.push(FieldError::not_supported("spec.strategy.type", other, &["Recreate", "RollingUpdate"])),
+        other => {
+            let error = FieldError::not_supported("spec.strategy", other, &["Recreate", "RollingUpdate"]);
+            errors.push(error.shown_as(format!("{{\"Type\":{},\"RollingUpdate\":null}}", quote(other))));
+        }
     }
     for field in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
         errors.extend(not_negative(&format!("spec.{field}"), at(spec, &[field])));
@@ -55,11 +58,8 @@ pub fn stateful_set(object: &Value) -> Vec<FieldError> {
     }
     let strategy = text(object, &["spec", "updateStrategy", "type"]);
     if !matches!(strategy, "RollingUpdate" | "OnDelete") {
-        errors.push(FieldError::invalid(
-            "spec.updateStrategy",
-            at(object, &["spec", "updateStrategy"]).clone(),
-            "must be 'RollingUpdate' or 'OnDelete'",
-        ));
+        let error = FieldError::invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'");
+        errors.push(error.shown_as(format!("{{\"Type\":{},\"RollingUpdate\":null}}", quote(strategy))));
     }
     errors
 }
@@ -69,6 +69,11 @@ pub fn daemon_set(object: &Value) -> Vec<FieldError> {
     if number(object, &["spec", "template", "spec", "activeDeadlineSeconds"]).is_some() {
         let field = "spec.template.spec.activeDeadlineSeconds";
         errors.push(FieldError::forbidden(field, "activeDeadlineSeconds in DaemonSet is not Supported"));
+    }
+    let strategy = text(object, &["spec", "updateStrategy", "type"]);
+    if !matches!(strategy, "RollingUpdate" | "OnDelete") {
+        let error = FieldError::not_supported("spec.updateStrategy", strategy, &["RollingUpdate", "OnDelete"]);
+        errors.push(error.shown_as(format!("{{\"Type\":{},\"RollingUpdate\":null}}", quote(strategy))));
     }
     errors
 }
@@ -91,11 +96,20 @@ pub fn job(object: &Value) -> Vec<FieldError> {
     errors.extend(validate_pod_spec(at(spec, &["template", "spec"]), "spec.template.spec"));
     match text(spec, &["template", "spec", "restartPolicy"]) {
         "OnFailure" | "Never" => {}
+        // Always is what the server filled in.
+        "Always" => {
+            let detail = "valid values: \"OnFailure\", \"Never\"";
+            errors.push(FieldError::required("spec.template.spec.restartPolicy", detail));
+        }
         other => {
             errors.push(FieldError::not_supported("spec.template.spec.restartPolicy", other, &["OnFailure", "Never"]))
         }
     }
-    if text(spec, &["completionMode"]) == "Indexed" && !has(spec, &["completions"]) {
+    let mode = text(spec, &["completionMode"]);
+    if !["", "Indexed", "NonIndexed"].contains(&mode) {
+        errors.push(FieldError::not_supported("spec.completionMode", mode, &["NonIndexed", "Indexed"]));
+    }
+    if mode == "Indexed" && !has(spec, &["completions"]) {
         errors.push(FieldError::required("spec.completions", "when completion mode is Indexed"));
     }
     errors
@@ -152,7 +166,10 @@ fn common(object: &Value, noun: &str) -> Vec<FieldError> {
     errors.extend(not_negative("spec.replicas", at(spec, &["replicas"])));
     let labels = at(spec, &["template", "metadata", "labels"]);
     match at(spec, &["selector"]) {
-        Value::Null => errors.push(FieldError::required("spec.selector", "")),
+        Value::Null => {
+            errors.push(FieldError::required("spec.selector", ""));
+            errors.push(mismatch(spec));
+        }
         selector
             if entries(selector, &["matchLabels"]).is_empty() && items(selector, &["matchExpressions"]).is_empty() =>
         {
@@ -176,10 +193,7 @@ fn common(object: &Value, noun: &str) -> Vec<FieldError> {
 }
 
 fn mismatch(spec: &Value) -> FieldError {
-    let labels = match at(spec, &["template", "metadata", "labels"]) {
-        Value::Null => json!({}),
-        labels => labels.clone(),
-    };
+    let labels = at(spec, &["template", "metadata", "labels"]).clone();
     FieldError::invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 }
 

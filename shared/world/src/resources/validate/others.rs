@@ -1,58 +1,41 @@
 //! Rules for the kinds that are not pods and make none.
 
+use super::affinity::validate_label_selector;
 use super::pod::{one_of, valid_port};
-use super::{fixed, not_negative};
-use crate::resources::errors::FieldError;
+use super::{fixed, not_negative, storage};
+use crate::resources::errors::{FieldError, quote};
 use crate::resources::look::{at, entries, has, items, number, text};
-use crate::resources::names::{check_config_key, check_label, check_qualified_name};
+use crate::resources::names::{check_config_key, check_label, check_label_value, check_qualified_name};
 use serde_json::Value;
 
 pub fn validate(kind: &str, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     match kind {
         "Service" => service(object, &mut errors),
-        "PersistentVolumeClaim" => {
-            if items(object, &["spec", "accessModes"]).is_empty() {
-                errors.push(FieldError::required("spec.accessModes", "at least 1 access mode is required"));
-            }
-            if !has(object, &["spec", "resources", "requests", "storage"]) {
-                errors.push(FieldError::required("spec.resources[storage]", ""));
-            }
-        }
-        "PersistentVolume" => persistent_volume(object, &mut errors),
-        "StorageClass" => {
-            required(object, "", "provisioner", &mut errors);
-            one_of_root(object, "reclaimPolicy", &["Delete", "Retain"], &mut errors);
-            one_of_root(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], &mut errors);
-        }
         "PodDisruptionBudget" => disruption_budget(object, &mut errors),
         "Node" => node(object, &mut errors),
         "Lease" => lease(object, &mut errors),
         "ConfigMap" | "Secret" => config(kind, object, &mut errors),
         "PriorityClass" => {
-            let value = number(object, &["value"]).unwrap_or_default();
-            if value > 1_000_000_000 && !text(object, &["metadata", "name"]).starts_with("system-") {
+            let (value, name) = (number(object, &["value"]).unwrap_or_default(), text(object, &["metadata", "name"]));
+            if name.starts_with("system-") {
+                if !["system-cluster-critical", "system-node-critical"].contains(&name) {
+                    let detail = format!(
+                        "priority class names with 'system-' prefix are reserved for system use only. error: {name} is \
+                         not a known system priority class"
+                    );
+                    errors.push(FieldError::forbidden("metadata.name", &detail));
+                }
+            } else if value > 1_000_000_000 {
                 let detail = "maximum allowed value of a user defined priority is 1000000000";
                 errors.push(FieldError::forbidden("value", detail));
             }
+            one_of_root(object, "preemptionPolicy", &["PreemptLowerPriority", "Never"], &mut errors);
         }
         "ControllerRevision" => {
+            errors.extend(not_negative("revision", at(object, &["revision"])));
             if !has(object, &["data"]) {
                 errors.push(FieldError::required("data", "data is mandatory"));
-            }
-            errors.extend(not_negative("revision", at(object, &["revision"])));
-        }
-        "VolumeAttachment" => {
-            required(object, "spec", "attacher", &mut errors);
-            required(object, "spec", "nodeName", &mut errors);
-        }
-        "Event" => {
-            let about = if has(object, &["involvedObject"]) { "involvedObject" } else { "regarding" };
-            let (theirs, own) = (text(object, &[about, "namespace"]), text(object, &["metadata", "namespace"]));
-            // An event about a thing without a namespace stands in `default`.
-            if theirs != own && !(theirs.is_empty() && own == "default") {
-                let field = format!("{about}.namespace");
-                errors.push(FieldError::invalid(&field, theirs, "does not match event.namespace"));
             }
         }
         _ => {}
@@ -71,22 +54,20 @@ pub fn validate_change(kind: &str, object: &Value, old: &Value) -> Vec<FieldErro
                 errors.push(FieldError::invalid("spec.clusterIPs[0]", value, "may not change once set"));
             }
         }
-        "PersistentVolumeClaim" => claim_change(object, old, &mut errors),
-        "StorageClass" => {
-            for field in ["parameters", "provisioner", "reclaimPolicy"] {
-                if changed(&[field]) {
-                    errors.push(FieldError::forbidden(field, &format!("updates to {field} are forbidden.")));
-                }
-            }
-            errors.extend(fixed(
-                "volumeBindingMode",
-                at(object, &["volumeBindingMode"]),
-                at(old, &["volumeBindingMode"]),
-            ));
+        "PersistentVolumeClaim" | "StorageClass" | "PersistentVolume" | "CSINode" | "VolumeAttachment" => {
+            errors.extend(storage::validate_change(kind, object, old));
         }
-        "Node" if changed(&["spec", "providerID"]) && has(old, &["spec", "providerID"]) => {
-            let detail = "node updates may not change providerID except from \"\" to valid";
-            errors.push(FieldError::forbidden("spec.providerID", detail));
+        "Node" => node_change(object, old, &mut errors),
+        "Namespace" => {
+            let going = has(object, &["metadata", "deletionTimestamp"]);
+            let phase = text(object, &["status", "phase"]);
+            if !going && !["", "Active"].contains(&phase) {
+                let detail = "may only be 'Active' if `deletionTimestamp` is empty";
+                errors.push(FieldError::invalid("status.Phase", phase, detail));
+            } else if going && phase != "Terminating" {
+                let detail = "may only be 'Terminating' if `deletionTimestamp` is not empty";
+                errors.push(FieldError::invalid("status.Phase", phase, detail));
+            }
         }
         "ConfigMap" | "Secret" => {
             if kind == "Secret" {
@@ -107,7 +88,6 @@ pub fn validate_change(kind: &str, object: &Value, old: &Value) -> Vec<FieldErro
             errors.extend(fixed("preemptionPolicy", at(object, &["preemptionPolicy"]), at(old, &["preemptionPolicy"])));
         }
         "ControllerRevision" => errors.extend(fixed("data", at(object, &["data"]), at(old, &["data"]))),
-        "VolumeAttachment" => errors.extend(fixed("spec", at(object, &["spec"]), at(old, &["spec"]))),
         _ => {}
     }
     errors
@@ -140,32 +120,9 @@ fn service(object: &Value, errors: &mut Vec<FieldError>) {
         }
         errors.extend(valid_port(number(port, &["port"]).unwrap_or_default(), &format!("{path}.port")));
         one_of(port, &path, "protocol", &["SCTP", "TCP", "UDP"], errors);
-    }
-}
-
-fn persistent_volume(object: &Value, errors: &mut Vec<FieldError>) {
-    let settings = [
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "volumeMode",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-    ];
-    if items(object, &["spec", "accessModes"]).is_empty() {
-        errors.push(FieldError::required("spec.accessModes", ""));
-    }
-    if entries(object, &["spec", "capacity"]).is_empty() {
-        errors.push(FieldError::required("spec.capacity", ""));
-    }
-    let sources = entries(object, &["spec"]).into_iter().filter(|(name, _)| !settings.contains(name)).count();
-    match sources {
-        0 => errors.push(FieldError::required("spec", "must specify a volume type")),
-        1 => {}
-        _ => errors.push(FieldError::forbidden("spec", "may not specify more than 1 volume type")),
+        if let Some(target) = number(port, &["targetPort"]) {
+            errors.extend(valid_port(target, &format!("{path}.targetPort")));
+        }
     }
 }
 
@@ -173,7 +130,14 @@ fn disruption_budget(object: &Value, errors: &mut Vec<FieldError>) {
     let spec = at(object, &["spec"]);
     if has(spec, &["minAvailable"]) && has(spec, &["maxUnavailable"]) {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(FieldError::invalid("spec", spec.clone(), detail));
+        let shown = format!(
+            "{{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}",
+            at(spec, &["minAvailable"]),
+            at(spec, &["selector"]),
+            at(spec, &["maxUnavailable"]),
+            at(spec, &["unhealthyPodEvictionPolicy"])
+        );
+        errors.push(FieldError::invalid("spec", spec.clone(), detail).shown_as(shown));
     }
     for field in ["minAvailable", "maxUnavailable"] {
         let path = format!("spec.{field}");
@@ -196,18 +160,56 @@ fn disruption_budget(object: &Value, errors: &mut Vec<FieldError>) {
             number => errors.extend(not_negative(&path, number)),
         }
     }
+    validate_label_selector(at(spec, &["selector"]), "spec.selector", errors);
+    if has(spec, &["unhealthyPodEvictionPolicy"]) {
+        one_of(spec, "spec", "unhealthyPodEvictionPolicy", &["AlwaysAllow", "IfHealthyBudget"], errors);
+    }
+}
+
+/// The real server looks at a changed node twice, and says it twice.
+fn node_change(object: &Value, old: &Value, errors: &mut Vec<FieldError>) {
+    let changed = |field: &str| at(object, &["spec", field]) != at(old, &["spec", field]);
+    for field in ["podCIDRs", "providerID"] {
+        let (shown, there) = (if field == "podCIDRs" { "podCIDR" } else { field }, has(old, &["spec", field]));
+        if changed(field) && there {
+            let detail = format!("node updates may not change {shown} except from \"\" to valid");
+            errors.push(FieldError::forbidden(&format!("spec.{field}"), &detail));
+        }
+    }
+    let addresses = items(object, &["status", "addresses"]);
+    for (index, address) in addresses.iter().enumerate() {
+        if addresses[..index].contains(address) {
+            let shown = format!(
+                "{{\"Type\":{},\"Address\":{}}}",
+                quote(text(address, &["type"])),
+                quote(text(address, &["address"]))
+            );
+            let field = format!("status.addresses[{index}]");
+            errors.push(FieldError::duplicate(&field, address.clone()).shown_as(shown));
+        }
+    }
+    node(object, errors);
 }
 
 fn node(object: &Value, errors: &mut Vec<FieldError>) {
     let taints = items(object, &["spec", "taints"]);
     for (index, taint) in taints.iter().enumerate() {
-        let path = format!("spec.taints[{index}]");
-        let key = text(taint, &["key"]);
+        // Taints were an annotation once, and are still called so.
+        let path = format!("metadata.taints[{index}]");
+        let (key, value) = (text(taint, &["key"]), text(taint, &["value"]));
         let wrong = check_qualified_name(key);
         errors.extend(wrong.iter().map(|wrong| FieldError::invalid(&format!("{path}.key"), key, wrong)));
+        let wrong = check_label_value(value);
+        errors.extend(wrong.iter().map(|wrong| FieldError::invalid(&format!("{path}.value"), value, wrong)));
         one_of(taint, &path, "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], errors);
         if taints[..index].iter().any(|other| other["key"] == taint["key"] && other["effect"] == taint["effect"]) {
-            let mut duplicate = FieldError::duplicate(&path, taint.clone());
+            let shown = format!(
+                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":null}}",
+                quote(key),
+                quote(value),
+                quote(text(taint, &["effect"]))
+            );
+            let mut duplicate = FieldError::duplicate(&path, taint.clone()).shown_as(shown);
             duplicate.detail = "taints must be unique by key and effect pair".to_owned();
             errors.push(duplicate);
         }
@@ -219,9 +221,6 @@ fn lease(object: &Value, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"));
     }
     errors.extend(not_negative("spec.leaseTransitions", at(object, &["spec", "leaseTransitions"])));
-    if at(object, &["spec", "holderIdentity"]) == "" {
-        errors.push(FieldError::invalid("spec.holderIdentity", "", "must not be empty"));
-    }
 }
 
 fn config(kind: &str, object: &Value, errors: &mut Vec<FieldError>) {
@@ -233,11 +232,14 @@ fn config(kind: &str, object: &Value, errors: &mut Vec<FieldError>) {
             bytes += if kind == "Secret" || part == "binaryData" { length / 4 * 3 } else { length };
             let field = format!("{part}[{key}]");
             errors.extend(check_config_key(key).iter().map(|wrong| FieldError::invalid(&field, key, wrong)));
-            if part == "binaryData" && has(object, &["data", key]) {
-                let detail = "duplicate of key present in data";
+            if part == "data" && has(object, &["binaryData", key]) {
+                let detail = "duplicate of key present in binaryData";
                 errors.push(FieldError::invalid(&field, key, detail));
             }
         }
+    }
+    if kind == "Secret" {
+        secret_parts(object, errors);
     }
     if bytes > 1024 * 1024 {
         let field = if kind == "Secret" { "data" } else { "" };
@@ -245,31 +247,25 @@ fn config(kind: &str, object: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn claim_change(object: &Value, old: &Value, errors: &mut Vec<FieldError>) {
-    let frozen = |object: &Value| {
-        let mut spec = at(object, &["spec"]).clone();
-        if let Some(map) = spec.as_object_mut() {
-            map.retain(|name, _| !matches!(name.as_str(), "resources" | "volumeAttributesClassName"));
-            // Binding fills the volume's name once.
-            if !has(old, &["spec", "volumeName"]) {
-                map.remove("volumeName");
+/// What a Secret of a known type has to hold.
+fn secret_parts(object: &Value, errors: &mut Vec<FieldError>) {
+    let there = |key: &str| has(object, &["data", key]);
+    let mut require = |key: &str| errors.push(FieldError::required(&format!("data[{key}]"), ""));
+    match text(object, &["type"]) {
+        "kubernetes.io/tls" => ["tls.crt", "tls.key"].into_iter().filter(|key| !there(key)).for_each(require),
+        "kubernetes.io/dockercfg" if !there(".dockercfg") => require(".dockercfg"),
+        "kubernetes.io/dockerconfigjson" if !there(".dockerconfigjson") => require(".dockerconfigjson"),
+        "kubernetes.io/basic-auth" if !there("username") && !there("password") => {
+            ["username", "password"].into_iter().for_each(require);
+        }
+        "kubernetes.io/ssh-auth" if text(object, &["data", "ssh-privatekey"]).is_empty() => require("ssh-privatekey"),
+        "kubernetes.io/service-account-token" => {
+            const ACCOUNT: &str = "kubernetes.io/service-account.name";
+            if text(object, &["metadata", "annotations", ACCOUNT]).is_empty() {
+                errors.push(FieldError::required(&format!("metadata.annotations[{ACCOUNT}]"), ""));
             }
         }
-        spec
-    };
-    if frozen(object) != frozen(old) {
-        let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
-                      bound claims";
-        errors.push(FieldError::forbidden("spec", detail));
-    }
-    let size = |claim: &Value| {
-        crate::resources::quantity::Quantity::parse(text(claim, &["spec", "resources", "requests", "storage"]))
-    };
-    if let (Some(new), Some(before)) = (size(object), size(old))
-        && new < before
-    {
-        let detail = "field can not be less than status.capacity";
-        errors.push(FieldError::forbidden("spec.resources.requests.storage", detail));
+        _ => {}
     }
 }
 

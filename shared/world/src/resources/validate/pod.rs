@@ -1,12 +1,23 @@
 //! Rules for a pod's spec, alone or inside a template.
 
+use super::affinity::{validate_affinity, validate_label_selector};
 use super::metadata::validate_labels;
-use super::not_negative;
+use super::probes::{validate_ports, validate_probes, validate_variables};
 use crate::resources::errors::FieldError;
 use crate::resources::look::{at, entries, has, items, number, text};
 use crate::resources::names::{check_label, check_qualified_name, check_subdomain};
 use crate::resources::quantity::Quantity;
 use serde_json::Value;
+
+/// A pod itself, with what its status may not say.
+pub fn validate_pod(pod: &Value) -> Vec<FieldError> {
+    let mut errors = validate_pod_spec(at(pod, &["spec"]), "spec");
+    if has(pod, &["spec", "nodeName"]) && !text(pod, &["status", "nominatedNodeName"]).is_empty() {
+        let detail = "may not be set on pods that are already bound to a node";
+        errors.push(FieldError::forbidden("status.nominatedNodeName", detail));
+    }
+    errors
+}
 
 pub fn validate_pod_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -24,10 +35,6 @@ pub fn validate_pod_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     }
     one_of(spec, path, "restartPolicy", &["Always", "OnFailure", "Never"], &mut errors);
     one_of(spec, path, "dnsPolicy", &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], &mut errors);
-    errors.extend(not_negative(
-        &format!("{path}.terminationGracePeriodSeconds"),
-        at(spec, &["terminationGracePeriodSeconds"]),
-    ));
     if let Some(deadline) = number(spec, &["activeDeadlineSeconds"])
         && !(1..=i64::from(i32::MAX)).contains(&deadline)
     {
@@ -42,8 +49,16 @@ pub fn validate_pod_spec(spec: &Value, path: &str) -> Vec<FieldError> {
             errors.extend(wrong.iter().map(|wrong| FieldError::invalid(&format!("{path}.{name}"), given, wrong)));
         }
     }
+    validate_affinity(spec, path, &mut errors);
     validate_tolerations(spec, path, &mut errors);
     validate_spread(spec, path, &mut errors);
+    validate_gates(spec, path, &mut errors);
+    for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+        if let Some(id) = number(spec, &["securityContext", field]).filter(|id| *id < 0) {
+            let field = format!("{path}.securityContext.{field}");
+            errors.push(FieldError::invalid(&field, id, "must be between 0 and 2147483647, inclusive"));
+        }
+    }
     if has(spec, &["nodeName"]) && !items(spec, &["schedulingGates"]).is_empty() {
         let detail = "cannot be set until all schedulingGates have been cleared";
         errors.push(FieldError::forbidden(&format!("{path}.nodeName"), detail));
@@ -62,6 +77,12 @@ fn validate_volumes<'a>(spec: &'a Value, path: &str, errors: &mut Vec<FieldError
                 errors.extend(check_label(name).iter().map(|wrong| FieldError::invalid(&field, name, wrong)));
                 names.push(name);
             }
+        }
+        let sources: Vec<&str> =
+            entries(volume, &[]).into_iter().map(|(name, _)| name).filter(|name| *name != "name").collect();
+        for extra in sources.iter().skip(1) {
+            let field = format!("{path}.volumes[{index}].{extra}");
+            errors.push(FieldError::forbidden(&field, "may not specify more than 1 volume type"));
         }
     }
     names
@@ -92,23 +113,8 @@ fn validate_container<'a>(
     }
     one_of(container, path, "imagePullPolicy", &["Always", "IfNotPresent", "Never"], errors);
     one_of(container, path, "terminationMessagePolicy", &["FallbackToLogsOnError", "File"], errors);
-    for (index, port) in items(container, &["ports"]).iter().enumerate() {
-        let port_path = format!("{path}.ports[{index}]");
-        match number(port, &["containerPort"]).unwrap_or_default() {
-            0 => errors.push(FieldError::required(&format!("{port_path}.containerPort"), "")),
-            given => errors.extend(valid_port(given, &format!("{port_path}.containerPort"))),
-        }
-        one_of(port, &port_path, "protocol", &["SCTP", "TCP", "UDP"], errors);
-    }
-    for (index, variable) in items(container, &["env"]).iter().enumerate() {
-        if text(variable, &["name"]).is_empty() {
-            errors.push(FieldError::required(&format!("{path}.env[{index}].name"), ""));
-        }
-        if !text(variable, &["value"]).is_empty() && has(variable, &["valueFrom"]) {
-            let detail = "may not be specified when `value` is not empty";
-            errors.push(FieldError::invalid(&format!("{path}.env[{index}].valueFrom"), "", detail));
-        }
-    }
+    validate_ports(container, path, errors);
+    validate_variables(container, path, errors);
     for (index, mount) in items(container, &["volumeMounts"]).iter().enumerate() {
         let mount_path = format!("{path}.volumeMounts[{index}]");
         let name = text(mount, &["name"]);
@@ -123,6 +129,7 @@ fn validate_container<'a>(
         }
     }
     validate_resources(at(container, &["resources"]), &format!("{path}.resources"), errors);
+    validate_probes(container, path, errors);
 }
 
 fn validate_resources(resources: &Value, path: &str, errors: &mut Vec<FieldError>) {
@@ -198,6 +205,17 @@ fn validate_tolerations(spec: &Value, path: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
+fn validate_gates(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let gates = items(spec, &["schedulingGates"]);
+    for (index, gate) in gates.iter().enumerate() {
+        let (name, field) = (text(gate, &["name"]), format!("{path}.schedulingGates[{index}]"));
+        errors.extend(check_qualified_name(name).iter().map(|wrong| FieldError::invalid(&field, name, wrong)));
+        if gates[..index].iter().any(|other| text(other, &["name"]) == name) {
+            errors.push(FieldError::duplicate(&field, name));
+        }
+    }
+}
+
 fn validate_spread(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (index, spread) in items(spec, &["topologySpreadConstraints"]).iter().enumerate() {
         let field = format!("{path}.topologySpreadConstraints[{index}]");
@@ -209,6 +227,17 @@ fn validate_spread(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::required(&format!("{field}.topologyKey"), "can not be empty"));
         }
         one_of(spread, &field, "whenUnsatisfiable", &["DoNotSchedule", "ScheduleAnyway"], errors);
+        let pair = |one: &Value| (text(one, &["topologyKey"]).to_owned(), text(one, &["whenUnsatisfiable"]).to_owned());
+        let later = &items(spec, &["topologySpreadConstraints"])[index + 1..];
+        if later.iter().any(|other| pair(other) == pair(spread)) {
+            let (key, when) = pair(spread);
+            let field = format!("{field}.{{topologyKey, whenUnsatisfiable}}");
+            errors.push(FieldError::duplicate(&field, format!("{{{key}, {when}}}")));
+        }
+        if let Some(domains) = number(spread, &["minDomains"]).filter(|domains| *domains <= 0) {
+            errors.push(FieldError::invalid(&format!("{field}.minDomains"), domains, "must be greater than zero"));
+        }
+        validate_label_selector(at(spread, &["labelSelector"]), &format!("{field}.labelSelector"), errors);
     }
 }
 

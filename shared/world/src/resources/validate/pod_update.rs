@@ -66,10 +66,10 @@ fn validate_deadline(spec: &Value, before: &Value, errors: &mut Vec<FieldError>)
 
 fn validate_gates(spec: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     let old = items(before, &["schedulingGates"]);
-    let added: Vec<&Value> = items(spec, &["schedulingGates"]).iter().filter(|gate| !old.contains(gate)).collect();
-    if let Some(gate) = added.first() {
+    let gates = items(spec, &["schedulingGates"]).iter().enumerate();
+    for (index, gate) in gates.filter(|(_, gate)| !old.contains(gate)) {
         let detail = format!("only deletion is allowed, but found new scheduling gate '{}'", text(gate, &["name"]));
-        errors.push(FieldError::forbidden("spec.schedulingGates", &detail));
+        errors.push(FieldError::forbidden(&format!("spec.schedulingGates[{index}].name"), &detail));
     }
 }
 
