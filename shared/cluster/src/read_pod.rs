@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use k8s_openapi::{
-    api::core::v1::{Pod as KubePod, Toleration as KubeToleration},
+    api::core::v1::{Pod as KubePod, Toleration as KubeToleration, Volume},
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
 };
 use model::{Pod, PodKind, Toleration, names};
@@ -42,15 +42,19 @@ pub(crate) fn read_pod(pod: &KubePod) -> Result<Pod, String> {
 
 /// The names of the volume claims it uses, in its own namespace.
 pub(crate) fn volume_claims(pod: &KubePod) -> Vec<String> {
+    claimed_volumes(pod).map(|(_, claim)| claim).collect()
+}
+
+/// Each volume that has a claim, and the claim's name.
+pub(crate) fn claimed_volumes(pod: &KubePod) -> impl Iterator<Item = (&Volume, String)> {
     let pod_name = pod.metadata.name.as_deref().unwrap_or_default();
     let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.as_ref()).into_iter().flatten();
-    let named = volumes.filter_map(|volume| match (&volume.persistent_volume_claim, &volume.ephemeral) {
-        (Some(claim), _) => Some(claim.claim_name.clone()),
+    volumes.filter_map(move |volume| match (&volume.persistent_volume_claim, &volume.ephemeral) {
+        (Some(claim), _) => Some((volume, claim.claim_name.clone())),
         // Made for the pod, under a name that Kubernetes fixes.
-        (None, Some(_)) => Some(format!("{pod_name}-{}", volume.name)),
+        (None, Some(_)) => Some((volume, format!("{pod_name}-{}", volume.name))),
         (None, None) => None,
-    });
-    named.collect()
+    })
 }
 
 pub(crate) fn kind(metadata: &ObjectMeta) -> PodKind {

@@ -1,7 +1,7 @@
 //! The volumes of a pod: where they can be reached from, what they take of a node's attachments, and what is wrong with them.
 
 use k8s_openapi::api::{
-    core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume as KubeVolume},
+    core::v1::{PersistentVolume, PersistentVolumeClaim, Pod},
     storage::v1::StorageClass,
 };
 use model::{
@@ -14,6 +14,7 @@ use super::{
     SceneSource,
     rules::{each, requirement},
 };
+use crate::read_pod::claimed_volumes;
 
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const IS_DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
@@ -69,7 +70,7 @@ impl<'a> Lookup<'a> {
     /// The volumes that have a claim; all others are wherever the pod is. The error is what keeps the pod from any node.
     pub(super) fn volumes(&self, pod: &Pod) -> Result<Vec<Volume>, Invalid> {
         let mut found = Vec::new();
-        for (volume, name) in claimed(pod) {
+        for (volume, name) in claimed_volumes(pod) {
             let resolved = self.resolve(pod, &name)?;
             let alternatives = match (resolved.volume, resolved.class) {
                 (Some(bound), _) => reach_of_volume(bound).map_err(|why| invalid("Malformed", why))?,
@@ -86,7 +87,7 @@ impl<'a> Lookup<'a> {
 
     /// What the volumes of a pod that is on a node take there. Whatever is wrong with one, it is attached or it is not.
     pub(super) fn handles(&self, pod: &Pod) -> Vec<VolumeHandle> {
-        let found = claimed(pod).filter_map(|(_, name)| handle(&self.find(pod, &name)?));
+        let found = claimed_volumes(pod).filter_map(|(_, name)| handle(&self.find(pod, &name)?));
         found.collect()
     }
 
@@ -154,19 +155,6 @@ impl<'a> Lookup<'a> {
 
 fn invalid(code: &str, why: String) -> Invalid {
     Invalid { code: code.to_owned(), why }
-}
-
-/// Each volume that has a claim, and the claim's name: made for the pod, it has a name that Kubernetes fixes.
-fn claimed(pod: &Pod) -> impl Iterator<Item = (&KubeVolume, String)> {
-    let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.as_ref()).into_iter().flatten();
-    volumes.filter_map(|volume| {
-        let name = match (&volume.persistent_volume_claim, &volume.ephemeral) {
-            (Some(claim), _) => claim.claim_name.clone(),
-            (None, Some(_)) => format!("{}-{}", pod.metadata.name.as_deref().unwrap_or_default(), volume.name),
-            (None, None) => return None,
-        };
-        Some((volume, name))
-    })
 }
 
 fn volume_name(claim: &PersistentVolumeClaim) -> Option<&str> {
