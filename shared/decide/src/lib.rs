@@ -6,6 +6,7 @@
 //! | `ladder` | which offerings serve a claim, in which order, and why the others do not |
 //! | `claim` | the next step in the life of a claim |
 //! | `termination` | the next step in taking it down |
+//! | `place` | which pods go where, and which nodes are made for them |
 //!
 //! `conditions` serves them all.
 
