@@ -3,6 +3,7 @@
 use model::place::{NodePolicy, NodeStage, PodToPlace, Scene, Weighted, WhenUnsatisfiable};
 use model::{Effect, names};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use crate::fixture::*;
 
@@ -109,7 +110,7 @@ fn random_scene(seed: u64) -> Scene {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(20_261_117), ..ProptestConfig::default() })]
 
     #[test]
     fn no_answer_breaks_a_rule_and_placing_again_buys_nothing(seed: u64) {

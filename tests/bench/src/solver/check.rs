@@ -35,43 +35,59 @@ pub fn capacity(scene: &Scene, placing: &Placing) -> Result<()> {
     Ok(())
 }
 
-/// The rules of the benchmark's pods: who must be apart, together, or spread.
+/// The rules of the benchmark's pods: who must be apart, together, or spread. For spread there must be an order in which the pods
+/// could have come: those that share a constraint and count for it may not pass the least domain by more than the skew, which is 1.
 pub fn mix(scene: &Scene, placing: &Placing) -> Result<()> {
     capacity(scene, placing)?;
-    let zones: Vec<BTreeSet<&str>> = placing.claims.iter().map(|claim| zones(scene, claim)).collect();
-    let mut by_zone: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
+    let mut all: Counts<'_> = BTreeMap::new();
+    let mut sharing: Counts<'_> = BTreeMap::new();
     let mut homes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (claim, zones) in placing.claims.iter().zip(&zones) {
-        let mut here: BTreeMap<&str, u32> = BTreeMap::new();
+    for claim in &placing.claims {
+        let zones = zones(scene, claim);
+        let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
         let mut apart = 0;
         for pod in pods(scene, claim) {
             apart += usize::from(!pod.anti_affinity.is_empty());
-            let ruled = pod.spread.iter().any(|rule| rule.topology_key == names::ZONE) || !pod.affinity.is_empty();
-            if ruled && zones.len() != 1 {
+            let by_zone = spread_by(pod, names::ZONE);
+            if (by_zone.is_some() || !pod.affinity.is_empty()) && zones.len() != 1 {
                 return Err(format!("{} leaves its zone open to a pod that needs to know it", claim.name).into());
             }
             if let Some(label) = pod.labels.get("my-label") {
-                *here.entry(label).or_default() += 1;
-                zones.iter().for_each(|zone| *by_zone.entry(label).or_default().entry(zone).or_default() += 1);
+                for zone in &zones {
+                    *all.entry(label).or_default().entry(zone).or_default() += 1;
+                    *sharing.entry(label).or_default().entry(zone).or_default() +=
+                        u32::from(by_zone == Some(label.as_str()));
+                }
+                *on_host.entry(label).or_default() +=
+                    u32::from(spread_by(pod, names::HOSTNAME) == Some(label.as_str()));
             }
             if let Some(group) = pod.labels.get("my-affininity") {
-                homes.entry(group).or_default().extend(zones);
+                homes.entry(group).or_default().extend(&zones);
             }
         }
-        if apart > 1 || here.values().any(|count| *count > 1) {
+        if apart > 1 || on_host.values().any(|count| *count > 1) {
             return Err(format!("{} holds pods that must not share a host", claim.name).into());
         }
     }
     if let Some((group, _)) = homes.iter().find(|(_, zones)| zones.len() != 1) {
         return Err(format!("the pods of group {group} are not in one zone").into());
     }
-    for (label, counts) in &by_zone {
-        let (most, least) = (counts.values().max().copied().unwrap_or(0), counts.values().min().copied().unwrap_or(0));
-        if most > least + 1 {
-            return Err(format!("pods with label {label} are spread {counts:?}").into());
+    for (label, counts) in &sharing {
+        let least = all.get(label).and_then(|all| all.values().min()).copied().unwrap_or(0);
+        if counts.values().any(|count| *count > least + 1) {
+            return Err(format!("pods with label {label} are spread {counts:?}, the least is {least}").into());
         }
     }
     Ok(())
+}
+
+/// By label, then zone.
+type Counts<'s> = BTreeMap<&'s str, BTreeMap<&'s str, u32>>;
+
+/// The label that a pod's spread over a key selects.
+fn spread_by<'s>(pod: &'s PodToPlace, key: &str) -> Option<&'s str> {
+    let rule = pod.spread.iter().find(|rule| rule.topology_key == key)?;
+    rule.selector.as_ref()?.labels.values().next().map(String::as_str)
 }
 
 /// Amounts, and shares that fit into single devices.

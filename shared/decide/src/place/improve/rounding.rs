@@ -7,6 +7,8 @@ use super::simplex::Program;
 
 /// Orders in which the rest is tried.
 const TRIES: usize = 16;
+/// Machines filled for the rest, after which no further order is tried.
+const MOST_FILLS: usize = 2000;
 
 /// Machines that hold every pod, and their price. Nothing if a kind fits no machine.
 pub fn pack(
@@ -60,17 +62,19 @@ fn best_rest(
 ) -> Option<Vec<Pattern>> {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut best: Option<(f64, Vec<Pattern>)> = None;
+    let mut fills = 0;
     for at in 0..TRIES {
         // The first time by the values as they are, then with some noise.
         let noisy =
             |value: &f64, chance: &mut Chance| if at == 0 { *value } else { value * (0.85 + 0.3 * chance.next()) };
         let values: Vec<f64> = values.iter().map(|value| noisy(value, &mut chance)).collect();
         let patterns = one_by_one(problem, left.to_vec(), &values, &mut chance)?;
-        let cost = price(problem, &patterns);
+        let (cost, patterns_len) = (price(problem, &patterns), patterns.len());
         if best.as_ref().is_none_or(|(known, _)| cost < *known) {
             best = Some((cost, patterns));
         }
-        if !still_time() {
+        fills += patterns_len * problem.machines.len();
+        if fills > MOST_FILLS || !still_time() {
             break;
         }
     }

@@ -8,6 +8,8 @@ use super::knapsack::{Wanted, fill};
 use super::packing::{Load, Pattern, Problem};
 
 const TINY: f64 = 1e-9;
+/// The work a program may do, whatever the clock says: the same on every machine.
+const MOST_FILLS: usize = 800;
 /// A filling that is known already enters without looking for a better one if it is worth so much more than its price.
 const GAIN_OF_KNOWN: f64 = 0.02;
 
@@ -20,6 +22,8 @@ pub struct Program<'p> {
     inverse: Vec<f64>,
     amounts: Vec<f64>,
     pool: Vec<Pattern>,
+    /// Machines that may still be filled in search of better ones.
+    fills_left: usize,
 }
 
 impl<'p> Program<'p> {
@@ -33,6 +37,7 @@ impl<'p> Program<'p> {
             inverse: vec![0.0; rows * rows],
             amounts: vec![],
             pool: vec![],
+            fills_left: MOST_FILLS,
         };
         for kind in 0..rows {
             let alone = |machine: usize| {
@@ -114,7 +119,14 @@ impl<'p> Program<'p> {
                 let wanted = Wanted { values, most: &self.problem.demand, quick: false };
                 let mut chance = Chance(0x2545_f491_4f6c_dd1d ^ self.pool.len() as u64);
                 let mut best = known.unwrap_or((0.0, Pattern { machine: 0, counts: vec![] }));
-                for machine in 0..self.problem.machines.len() {
+                let machines = self.problem.machines.len();
+                for turn in 0..machines {
+                    // A good one is taken at once, and another machine begins the next time.
+                    if self.fills_left == 0 || best.0 > GAIN_OF_KNOWN {
+                        break;
+                    }
+                    self.fills_left -= 1;
+                    let machine = (self.fills_left + turn) % machines;
                     let (_, pattern) = fill(self.problem, machine, &wanted, &mut chance);
                     let gain = gain(&pattern);
                     if gain > best.0 {
