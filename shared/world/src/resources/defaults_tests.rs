@@ -35,7 +35,7 @@ fn a_pod_is_filled_in_as_by_a_real_server() {
                 {"name": "s", "secret": {"secretName": "x", "defaultMode": 420}}],
             "dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "preemptionPolicy": "PreemptLowerPriority",
             "priority": 0, "restartPolicy": "Always", "schedulerName": "default-scheduler", "securityContext": {},
-            "serviceAccount": "default", "serviceAccountName": "default", "terminationGracePeriodSeconds": 30,
+            "terminationGracePeriodSeconds": 30,
             "tolerations": [toleration("node.kubernetes.io/not-ready"), toleration("node.kubernetes.io/unreachable")]})
     );
 }
@@ -96,7 +96,24 @@ fn other_kinds_are_filled_in_too() {
     assert_eq!(secret, json!({"type": "Opaque", "data": {"a": "aGk="}}));
     let namespace = defaulted("", "namespaces", json!({"metadata": {"name": "n"}}));
     assert_eq!(namespace["metadata"]["labels"]["kubernetes.io/metadata.name"], "n");
-    assert_eq!(namespace["spec"]["finalizers"], json!(["kubernetes"]));
+    let mut settled = namespace.clone();
+    settle_new("Namespace", &mut settled);
+    assert_eq!(settled["spec"]["finalizers"], json!(["kubernetes"]));
+}
+
+#[test]
+fn a_service_account_brings_its_secrets_and_its_token() {
+    let account = json!({"imagePullSecrets": [{"name": "pull"}]});
+    let pod = json!({"spec": {"containers": [{"name": "a"}]}});
+    let mut given = pod.clone();
+    admit_service_account(&mut given, &account, "kube-api-access-x");
+    assert_eq!(given["spec"]["imagePullSecrets"], account["imagePullSecrets"]);
+    assert_eq!(given["spec"]["containers"][0]["volumeMounts"][0]["name"], "kube-api-access-x");
+    assert_eq!(given["spec"]["volumes"][0]["projected"]["sources"][0]["serviceAccountToken"]["path"], "token");
+    let mut without = pod;
+    without["spec"]["automountServiceAccountToken"] = json!(false);
+    admit_service_account(&mut without, &json!({}), "kube-api-access-x");
+    assert_eq!(without["spec"]["volumes"], Value::Null);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Real {
 }
 
 impl Side for Real {
-    fn ask<'a>(&'a self, question: Question) -> Answering<'a, Reply> {
+    fn ask(&self, question: Question) -> Answering<'_, Reply> {
         Box::pin(async move {
             let response = self.send(question).await?;
             let (status, headers) = (response.status().as_u16(), side::headers(response.headers()));
@@ -47,7 +47,7 @@ impl Side for Real {
         })
     }
 
-    fn open<'a>(&'a self, question: Question) -> Answering<'a, Watching> {
+    fn open(&self, question: Question) -> Answering<'_, Watching> {
         Box::pin(async move {
             let response = self.send(question).await?;
             let (status, headers) = (response.status().as_u16(), side::headers(response.headers()));
@@ -60,7 +60,7 @@ impl Side for Real {
 struct Stream(Body);
 
 impl Chunks for Stream {
-    fn next<'a>(&'a mut self) -> Answering<'a, Option<Bytes>> {
+    fn next(&mut self) -> Answering<'_, Option<Bytes>> {
         Box::pin(async move {
             let Some(frame) = self.0.frame().await else { return Ok(None) };
             Ok(frame.map_err(io::Error::other)?.into_data().ok())

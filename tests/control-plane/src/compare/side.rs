@@ -35,10 +35,10 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 
 
 /// A side of the comparison. An error is a connection that broke.
 pub trait Side: Send + Sync {
-    fn ask<'a>(&'a self, question: Question) -> Answering<'a, Reply>;
+    fn ask(&self, question: Question) -> Answering<'_, Reply>;
 
     /// Opens a watch. The head has arrived when this returns; events are read from what it gives back.
-    fn open<'a>(&'a self, question: Question) -> Answering<'a, Watching>;
+    fn open(&self, question: Question) -> Answering<'_, Watching>;
 }
 
 /// A watch that is open, or an answer that turned out to be none.
@@ -49,7 +49,7 @@ pub struct Watching {
 
 /// The body of a watch, piece by piece. `None` is its end.
 pub trait Chunks: Send {
-    fn next<'a>(&'a mut self) -> Answering<'a, Option<Bytes>>;
+    fn next(&mut self) -> Answering<'_, Option<Bytes>>;
 }
 
 impl Watching {

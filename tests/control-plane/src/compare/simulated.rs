@@ -37,7 +37,7 @@ impl Simulated {
 }
 
 impl Side for Simulated {
-    fn ask<'a>(&'a self, question: Question) -> Answering<'a, Reply> {
+    fn ask(&self, question: Question) -> Answering<'_, Reply> {
         Box::pin(async move {
             let response = self.send(question).await?;
             let (status, headers) = (response.status().as_u16(), side::headers(response.headers()));
@@ -46,7 +46,7 @@ impl Side for Simulated {
         })
     }
 
-    fn open<'a>(&'a self, question: Question) -> Answering<'a, Watching> {
+    fn open(&self, question: Question) -> Answering<'_, Watching> {
         Box::pin(async move {
             let response = self.send(question).await?;
             let (status, headers) = (response.status().as_u16(), side::headers(response.headers()));
@@ -59,7 +59,7 @@ impl Side for Simulated {
 struct Stream(WorldBody);
 
 impl Chunks for Stream {
-    fn next<'a>(&'a mut self) -> Answering<'a, Option<Bytes>> {
+    fn next(&mut self) -> Answering<'_, Option<Bytes>> {
         Box::pin(async move {
             let Some(frame) = self.0.frame().await else { return Ok(None) };
             Ok(frame.map_err(io::Error::other)?.into_data().ok())

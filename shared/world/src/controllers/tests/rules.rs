@@ -76,7 +76,7 @@ async fn a_node_without_the_label_is_no_place_to_spread_to() {
     world.wait(1).await;
     assert_eq!(
         message(&world, "v-1"),
-        "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label). preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+        "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label). no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
     );
 }
 
@@ -105,7 +105,7 @@ async fn affinity_looks_into_the_namespaces_it_names() {
     world.wait(2).await;
     assert_eq!(
         message(&world, "own"),
-        "0/2 nodes are available: 2 node(s) didn't match pod affinity rules. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+        "0/2 nodes are available: 2 node(s) didn't match pod affinity rules. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
     );
     for name in ["named", "selected", "everywhere"] {
         assert_eq!(world.node_of(name).as_deref(), Some("two"), "{name}");
@@ -158,7 +158,7 @@ async fn a_daemon_that_does_not_fit_says_which_nodes_were_never_asked() {
     let waiting = world.all(Kind::Pod).into_iter().find(|pod| pod["spec"]["nodeName"].is_null()).unwrap();
     assert_eq!(
         message(&world, waiting["metadata"]["name"].as_str().unwrap()),
-        "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]. preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+        "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]. no new claims to deallocate, preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
     );
 }
 
@@ -175,7 +175,7 @@ async fn a_pod_that_never_preempts_says_so_and_pods_are_counted() {
     world.wait(2).await;
     assert_eq!(
         message(&world, "second"),
-        "0/1 nodes are available: 1 Too many pods. preemption: not eligible due to preemptionPolicy=Never."
+        "0/1 nodes are available: 1 Too many pods. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
     );
 }
 

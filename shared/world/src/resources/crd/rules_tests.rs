@@ -18,12 +18,12 @@ fn with_rule(rule: Value) -> Value {
 #[test]
 fn rules_speak_by_message_expression_message_or_their_own_text() {
     let cases = [
-        (json!({"rule": "self.min <= self.max"}), "spec: Invalid value: \"object\": failed rule: self.min <= self.max"),
-        (json!({"rule": "self.min <= self.max", "message": "wrong way"}), "spec: Invalid value: \"object\": wrong way"),
+        (json!({"rule": "self.min <= self.max"}), "spec: Invalid value: failed rule: self.min <= self.max"),
+        (json!({"rule": "self.min <= self.max", "message": "wrong way"}), "spec: Invalid value: wrong way"),
         (
             json!({"rule": "self.min <= self.max", "message": "no", "messageExpression":
                 "'min ' + string(self.min) + ' is over ' + string(self.max)"}),
-            "spec: Invalid value: \"object\": min 5 is over 3",
+            "spec: Invalid value: min 5 is over 3",
         ),
         (
             json!({"rule": "self.min <= self.max", "message": "no", "reason": "FieldValueForbidden",
@@ -34,7 +34,7 @@ fn rules_speak_by_message_expression_message_or_their_own_text() {
             json!({"rule": "self.name == 'x'"}),
             "spec: Invalid value: \"object\": no such key: name evaluating rule: self.name == 'x'",
         ),
-        (json!({"rule": "has(self.name)", "message": "need a name"}), "spec: Invalid value: \"object\": need a name"),
+        (json!({"rule": "has(self.name)", "message": "need a name"}), "spec: Invalid value: need a name"),
     ];
     for (rule, expected) in cases {
         assert_eq!(messages(with_rule(rule), json!({"min": 5, "max": 3}), None), [expected]);
@@ -46,10 +46,7 @@ fn transition_rules_wait_for_an_old_value() {
     let rule = || with_rule(json!({"rule": "self.min == oldSelf.min", "message": "fixed"}));
     assert!(messages(rule(), json!({"min": 1}), None).is_empty());
     assert!(messages(rule(), json!({"min": 1}), Some(json!({"min": 1}))).is_empty());
-    assert_eq!(
-        messages(rule(), json!({"min": 2}), Some(json!({"min": 1}))),
-        ["spec: Invalid value: \"object\": fixed"]
-    );
+    assert_eq!(messages(rule(), json!({"min": 2}), Some(json!({"min": 1}))), ["spec: Invalid value: fixed"]);
 }
 
 #[test]
@@ -67,10 +64,10 @@ fn an_optional_old_self_is_seen_on_create_too() {
 fn rules_reach_items_map_values_and_escaped_names() {
     let list = json!({"type": "array", "items": {"type": "integer",
         "x-kubernetes-validations": [{"rule": "self > 0", "message": "positive"}]}});
-    assert_eq!(messages(list, json!([1, 0]), None), ["spec[1]: Invalid value: \"integer\": positive"]);
+    assert_eq!(messages(list, json!([1, 0]), None), ["spec[1]: Invalid value: 0: positive"]);
     let map = json!({"type": "object", "additionalProperties": {"type": "string",
         "x-kubernetes-validations": [{"rule": "self != ''", "message": "filled"}]}});
-    assert_eq!(messages(map, json!({"k": ""}), None), ["spec[k]: Invalid value: \"string\": filled"]);
+    assert_eq!(messages(map, json!({"k": ""}), None), ["spec[k]: Invalid value: \"\": filled"]);
     let escaped = with_rule(json!({"rule": "self.__namespace__ == 'a'"}));
     assert!(messages(escaped, json!({"namespace": "a"}), None).is_empty());
 }
@@ -114,8 +111,7 @@ fn the_rules_of_well_known_definitions_are_evaluated() {
     ];
     for (value, expected) in cases {
         let found = messages(requirements(), value, None);
-        let expected: Vec<String> =
-            expected.iter().map(|one| format!("spec: Invalid value: \"array\": {one}")).collect();
+        let expected: Vec<String> = expected.iter().map(|one| format!("spec: Invalid value: {one}")).collect();
         assert_eq!(found, expected);
     }
     let fixed = || {
