@@ -3,6 +3,7 @@
 //! Offerings fall into kinds (zone, capacity type, and whatever else tells them apart). What a claim may become is then a set of
 //! types and a set of kinds, and every rule narrows one of the two.
 
+use core::cell::OnceCell;
 use model::place::{Catalogue, InstanceType, Offered, OfferingRef};
 use model::{Requirement, names};
 
@@ -25,6 +26,8 @@ pub struct Shelf<'a> {
     /// For each key: which types have which value; kinds likewise.
     of_types: Map<Key, Index>,
     of_kinds: Map<Key, Index>,
+    /// All offerings that can be had, from cheap to dear.
+    by_price: OnceCell<Vec<OfferingRef>>,
 }
 
 /// Who has which value of one key.
@@ -83,6 +86,7 @@ impl<'a> Shelf<'a> {
             had: vec![],
             of_types,
             of_kinds: Map::default(),
+            by_price: OnceCell::new(),
         };
         let mut kinds: Map<Vec<Allowed>, usize> = Map::default();
         for (at, of) in catalogue.types.iter().enumerate() {
@@ -144,12 +148,17 @@ impl<'a> Shelf<'a> {
 
     /// The offerings of these types and kinds that can be had, from cheap to dear.
     pub fn cheapest_first(&self, types: &Mask, kinds: &Mask) -> Vec<OfferingRef> {
+        let all = self.by_price.get_or_init(|| self.sorted());
+        let kind = |of: &OfferingRef| self.kind_of[of.instance_type as usize][of.offering as usize];
+        all.iter().filter(|of| types.has(of.instance_type as usize) && kinds.has(kind(of))).copied().collect()
+    }
+
+    /// Sorted once: states differ only in which of these they have.
+    fn sorted(&self) -> Vec<OfferingRef> {
         let mut all: Vec<(u64, OfferingRef)> = vec![];
-        for of in types.iter() {
-            for (at, (offered, kind)) in self.types[of].offerings.iter().zip(&self.kind_of[of]).enumerate() {
-                if offered.available && kinds.has(*kind) {
-                    all.push((price(offered), OfferingRef { instance_type: of as u32, offering: at as u32 }));
-                }
+        for (of, kind) in self.types.iter().enumerate() {
+            for (at, offered) in kind.offerings.iter().enumerate().filter(|(_, offered)| offered.available) {
+                all.push((price(offered), OfferingRef { instance_type: of as u32, offering: at as u32 }));
             }
         }
         all.sort_unstable_by(|(price, left), (other_price, right)| {
