@@ -28,11 +28,7 @@ pub(super) fn decode_body(call: &Call) -> Result<Body, Failure> {
     let content_type =
         call.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("application/json");
     let essence = content_type.split(';').next().unwrap_or_default().trim();
-    let unrecognized = |why: String| {
-        let shown = go_json::summary(&call.body);
-        let kind = &call.resource.kind;
-        Failure::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({shown})"))
-    };
+    let unrecognized = |why: String| unrecognized(call, &why);
     let (value, doubled) = match essence {
         "application/json" => {
             let unreadable = |why: String| unrecognized(format!("couldn't get version/kind; json parse error: {why}"));
@@ -40,10 +36,6 @@ pub(super) fn decode_body(call: &Call) -> Result<Body, Failure> {
             let value: Value = serde_json::from_slice(&call.body).map_err(|error| unreadable(error.to_string()))?;
             if let Some(given) = no_object(&value) {
                 return Err(unreadable(format!("json: cannot unmarshal {given} into Go value of type {TYPE_META}")));
-            }
-            if call.resource.custom.is_some() && value["kind"].as_str().is_none_or(str::is_empty) {
-                let shown = String::from_utf8_lossy(&call.body);
-                return Err(unrecognized(format!("Object 'Kind' is missing in '{shown}'")));
             }
             (value, doubled)
         }
@@ -66,6 +58,20 @@ pub(super) fn decode_body(call: &Call) -> Result<Body, Failure> {
         _ => return Err(Failure::unsupported_media_type(MEDIA_TYPES)),
     };
     Ok(Body { value: if value.is_null() { json!({}) } else { value }, doubled })
+}
+
+fn unrecognized(call: &Call, why: &str) -> Failure {
+    let (shown, kind) = (go_json::summary(&call.body), &call.resource.kind);
+    Failure::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({shown})"))
+}
+
+/// A custom resource has to say what it is; built-in types are known by their path.
+pub(super) fn check_kind_is_said(call: &Call, value: &Value) -> Result<(), Failure> {
+    if call.resource.custom.is_none() || value["kind"].as_str().is_some_and(|kind| !kind.is_empty()) {
+        return Ok(());
+    }
+    let shown = String::from_utf8_lossy(&call.body);
+    Err(unrecognized(call, &format!("Object 'Kind' is missing in '{shown}'")))
 }
 
 /// What a body is that is no object.

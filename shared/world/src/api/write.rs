@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     admission,
-    decoding::{Body, check_name, check_namespace, check_type, decode_body},
+    decoding::{Body, check_kind_is_said, check_name, check_namespace, check_type, decode_body},
     edit,
     objects::{Written, text},
     options::{self, Options},
@@ -51,6 +51,7 @@ impl ApiServer {
     /// Creates what a body (or an apply) describes. Who manages what is noted before admission adds to it.
     pub(super) fn create_value(&self, call: &Call, body: Body) -> Result<(Arc<Stored>, Vec<String>), Failure> {
         let (resource, Body { mut value, doubled }) = (&call.resource, body);
+        check_kind_is_said(call, &value)?;
         check_type(resource, &mut value)?;
         let warnings = admission::decode(resource, &mut value, &doubled, &call.query)?;
         let stored = self.create_decoded(call, value).map_err(|failure| failure.warning(&warnings))?;
@@ -99,6 +100,7 @@ impl ApiServer {
     /// Puts a whole object (or its status) in place of the present one.
     pub(super) fn replace(&self, call: &Call, body: Body, part: Part) -> Result<Response<WorldBody>, Failure> {
         let Body { mut value, doubled } = body;
+        check_kind_is_said(call, &value)?;
         check_type(&call.resource, &mut value)?;
         let warnings = admission::decode(&call.resource, &mut value, &doubled, &call.query)?;
         check_namespace(call, &mut value)?;
