@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use crate::Result;
 use crate::http::Connection;
 use crate::process::{Program, Running};
-use spec::free_address;
 use crate::report::Measurement;
+use spec::free_address;
 
 const PODS: usize = 20_000;
 const NODES: usize = 1_000;
