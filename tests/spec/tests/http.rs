@@ -82,7 +82,7 @@ async fn a_rehearsal_is_an_unknown_event_unless_it_is_allowed() {
 
 #[tokio::test]
 async fn binary_mode_means_what_structured_mode_means() {
-    let served = Served::start(vec![on_pending_pod::function()], &[]).await;
+    let served = Served::start(vec![on_pending_pod::function(spec::empty_cluster())], &[]).await;
     let text = sample("on-pending-pod", "subject-not-ascii");
     let structured = served.send("POST", "/", &[STRUCTURED, REPLY], &text).await.json();
     let event: Value = serde_json::from_slice(&text).unwrap();
