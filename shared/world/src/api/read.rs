@@ -156,10 +156,8 @@ impl ApiServer {
     }
 
     pub(super) fn selection(&self, call: &Call) -> Result<Selection, Failure> {
-        let selectable: Option<Vec<&str>> = match &call.resource.custom {
-            Some(custom) => Some(custom.selectable.iter().map(String::as_str).collect()),
-            None => None,
-        };
+        let custom = call.resource.custom.as_ref();
+        let selectable: Option<Vec<&str>> = custom.map(|custom| custom.selectable.iter().map(String::as_str).collect());
         let supported = supported_fields(&call.resource).or(selectable.as_deref());
         let mut selection = Selection::parse(&call.query, supported)?;
         if let Some(name) = &call.name {
