@@ -54,8 +54,11 @@ fn pods_that_wait_are_told_what_comes_and_run() {
         story["claims"].as_array().unwrap().iter().filter_map(|claim| claim["name"].as_str()).collect();
     let made: Vec<&&str> = made.iter().filter(|name| name.starts_with("train-")).collect();
     assert!((1..=2).contains(&made.len()), "{made:?}");
+    let nominated = |pod: &&str| phases(&story, pod).contains(&"Nominated");
+    // One may find room on a machine that is coming anyway.
+    assert!(["train-0", "train-1"].iter().any(nominated), "{:#}", story["lines"]);
     for pod in ["train-0", "train-1"] {
-        assert_eq!(phases(&story, pod), ["Waiting", "Nominated"], "{pod}");
+        assert_eq!(phases(&story, pod).first(), Some(&"Waiting"), "{pod}");
         let runs = format!("pod default/{pod} runs on it");
         let lines = story["lines"].as_array().unwrap();
         assert!(lines.iter().any(|line| line["what"] == runs.as_str() && line["phase"] == "Running"), "{pod}");

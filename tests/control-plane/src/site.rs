@@ -8,7 +8,7 @@ use spec::free_address;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     process::Stdio,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -166,7 +166,7 @@ pub async fn kubectl(control_plane: &ControlPlane, arguments: &[&str], input: &s
     }
 }
 
-async fn beside(control_plane: &ControlPlane, fleet: Arc<JoinsHere>, env_file: &PathBuf) -> Result<World, String> {
+async fn beside(control_plane: &ControlPlane, fleet: Arc<JoinsHere>, env_file: &Path) -> Result<World, String> {
     let said = |why: &dyn std::fmt::Display| format!("the clouds do not start: {why}");
     let certificates = Arc::new(Certificates::new().map_err(|why| said(&why))?);
     let address = control_plane.facts.server.trim_start_matches("https://");
