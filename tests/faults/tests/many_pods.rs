@@ -1,4 +1,4 @@
-//! Sixty pods at once, three copies of each function, and events that come twice, late, or in another order.
+//! Five hundred pods at once, three copies of each function, and events that come twice, late, or in another order.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use world::{
     power::{BackEnd, MachineOptions},
 };
 
-const PODS: usize = 60;
+const PODS: usize = 500;
 const GPUS_A_NODE: usize = 8;
 
 /// Room for all of it: quotas are other tests' business.
@@ -57,12 +57,12 @@ async fn all_run(kind: Kind, instance_type: Option<&str>) {
 
 #[tokio::test(start_paused = true)]
 #[ignore = "a minute long: make lives"]
-async fn sixty_pods_get_the_servers_they_need_and_no_more() {
+async fn five_hundred_pods_get_the_servers_they_need_and_no_more() {
     all_run(Kind::Scaleway, Some("H100-SXM-8-80G")).await;
 }
 
 #[tokio::test(start_paused = true)]
 #[ignore = "a minute long: make lives"]
-async fn sixty_pods_wake_the_machines_they_need_and_no_more() {
+async fn five_hundred_pods_wake_the_machines_they_need_and_no_more() {
     all_run(Kind::Power, None).await;
 }

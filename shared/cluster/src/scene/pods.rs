@@ -1,7 +1,7 @@
 //! Which pods want a place, which have one, and which are somebody else's business.
 
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodSpec};
-use model::{Operator, Pod, PodKind, names};
+use model::{Operator, Pod, PodKind, PodRef, names};
 
 use super::{
     LeftOut, Problem, SceneRead, SceneSource, budgets, daemons::Daemons, name_of, nodes::Nodes, placed,
@@ -42,12 +42,10 @@ fn sort_one(
             return Ok(());
         }
         match left_out(raw, &pod, spec) {
-            Some((code, why)) => read.left_out.push(LeftOut {
-                namespace: pod.namespace.as_str().to_owned(),
-                name: pod.name.as_str().to_owned(),
-                code,
-                why,
-            }),
+            Some((code, why)) => {
+                let Pod { namespace, name, uid, .. } = pod;
+                read.left_out.push(LeftOut { pod: PodRef { namespace, name, uid }, code, why });
+            }
             None => read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod)),
         }
         return Ok(());
