@@ -168,7 +168,7 @@ impl<'a> Drawing<'a> {
 
     fn shape(&mut self, alike: &Alike<'a>) -> Result<Shape, InvalidId> {
         let rows::Shape { labels, requests, node_selector, tolerations, anti_affinity, host_ports, .. } = alike.shape;
-        let rows::Shape { volume_claims, daemon, host_network, .. } = alike.shape;
+        let rows::Shape { volume_claims, host_network, .. } = alike.shape;
         let daemon = |set: &str| -> Result<Daemon, InvalidId> {
             Ok(Daemon {
                 set: ObjectName::new(set)?.into(),
@@ -212,6 +212,7 @@ fn unbound(pod: &rows::Pod) -> Result<UnboundPod, InvalidId> {
         namespace: Namespace::new(pod.id.namespace.as_deref().unwrap_or_default())?.into(),
         name: ObjectName::new(&*pod.id.name)?.into(),
         uid: Uid::new(&*pod.id.uid)?.into(),
+        waits: pod.waits(),
     })
 }
 

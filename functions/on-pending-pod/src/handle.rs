@@ -44,15 +44,17 @@ async fn handle(parts: &Parts, decisions: &Decisions, event: PodPending) -> Answ
     reply.answer
 }
 
-/// Where a claim is on its way for this pod, that is all there is to say; else everything is looked at, and decided.
+/// Where a claim is on its way for every pod that waits, that is all there is to say; else everything is looked at, and decided.
 async fn decide(parts: &Parts, pod: &PodRef, snapshot: SnapshotCarried) -> Decided {
     let claims = match read::claims(parts).await {
         Claims::Seen(claims) => claims,
         Claims::Answered(answer) => return Decided::All(answer),
     };
     let coming = answers::coming(&read::known(&claims), parts.now());
-    if coming.contains_key(&pod.uid) {
-        return Decided::Coming(coming);
+    match read::all_come(parts, pod, &coming, &snapshot).await {
+        Ok(true) => return Decided::Coming(coming),
+        Ok(false) => {}
+        Err(error) => return Decided::All(Answer::failed(error.to_string())),
     }
     let seen = match read::read(parts, claims, snapshot).await {
         Ok(seen) => seen,

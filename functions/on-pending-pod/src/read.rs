@@ -7,9 +7,13 @@ use cluster::{
 use decide::provision::Situation;
 use host::parts::Parts;
 use jiff::{SignedDuration, Timestamp};
-use model::{Answer, Claim, PodPending, PodRef, Snapshot, SnapshotCarried};
+use model::{Answer, Claim, PodPending, PodRef, Snapshot, SnapshotCarried, Uid};
+use std::collections::BTreeMap;
 
-use crate::pools::{self, Pools};
+use crate::{
+    answers::Coming,
+    pools::{self, Pools},
+};
 
 /// What a snapshot may be old, or young where clocks differ. An event that waited longer is answered from the API server.
 const YOUNG: SignedDuration = SignedDuration::from_secs(10);
@@ -65,6 +69,24 @@ pub async fn claims(parts: &Parts) -> Claims {
     }
 }
 
+/// Whether a claim is on its way for this pod and for all others that wait: one event stands for all of them.
+pub async fn all_come(
+    parts: &Parts,
+    pod: &PodRef,
+    coming: &BTreeMap<Uid, Coming>,
+    snapshot: &SnapshotCarried,
+) -> Result<bool, ClusterError> {
+    if !coming.contains_key(&pod.uid) {
+        return Ok(false);
+    }
+    match snapshot {
+        SnapshotCarried::Carried(snapshot) if is_young(parts, snapshot) => {
+            Ok(snapshot.unbound.iter().all(|one| !one.waits || coming.contains_key(&one.pod.uid)))
+        }
+        _ => Ok(parts.cluster.pods_that_wait().await?.iter().all(|uid| coming.contains_key(uid))),
+    }
+}
+
 /// Everything that the scene of a decision is made from.
 pub async fn read(parts: &Parts, claims: Vec<ClaimRead>, snapshot: SnapshotCarried) -> Result<Seen, ClusterError> {
     let pools = pools::look(parts).await?;
@@ -83,14 +105,17 @@ pub async fn read(parts: &Parts, claims: Vec<ClaimRead>, snapshot: SnapshotCarri
 
 /// Nodes and the pods on them from a snapshot that is young, else from the API server.
 async fn look(parts: &Parts, claims: &[ClaimRead], snapshot: SnapshotCarried) -> Result<SceneSource, ClusterError> {
-    let age = |snapshot: &Snapshot| parts.now().duration_since(snapshot.taken_at).abs();
     if let SnapshotCarried::Carried(snapshot) = snapshot
-        && age(&snapshot) <= YOUNG
+        && is_young(parts, &snapshot)
         && let Some(source) = parts.cluster.scene_source_beside(snapshot, claims).await?
     {
         return Ok(source);
     }
     parts.cluster.scene_source().await
+}
+
+fn is_young(parts: &Parts, snapshot: &Snapshot) -> bool {
+    parts.now().duration_since(snapshot.taken_at).abs() <= YOUNG
 }
 
 impl Seen {

@@ -16,7 +16,7 @@
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
 //! | `nodes_of`, `scene_source` | list | | nodes | cluster |
 //! | `pod`, `scene_source_beside` | get | | pods | cluster |
-//! | `pods_on`, `volumes_attached`, `scene_source`, `scene_source_beside` | list | | pods | cluster |
+//! | `pods_on`, `volumes_attached`, `scene_source`, `scene_source_beside`, `pods_that_wait` | list | | pods | cluster |
 //! | `scene_source`, `scene_source_beside` | list | apps | daemonsets | cluster |
 //! | `scene_source` | list | | namespaces | cluster |
 //! | `scene_source` | list | | persistentvolumeclaims | cluster |

@@ -7,7 +7,7 @@
 use futures_util::{StreamExt as _, stream};
 use k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Pod as KubePod};
 use kube::api::ListParams;
-use model::{PodRef, Snapshot};
+use model::{PodRef, Snapshot, Uid};
 use std::collections::BTreeSet;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     look_scene::{NOT_OVER, Needed, is_bound},
     read_claim::ClaimRead,
     rights,
-    scene::{SceneSource, Seen, going},
+    scene::{SceneSource, Seen, going, waits},
 };
 
 /// Nodes that go away at once. With more of them, reading everything is cheaper.
@@ -38,12 +38,13 @@ impl Cluster {
         }
         let mut pods = self.pods_where("spec.nodeName=").await?;
         let still: BTreeSet<&str> = pods.iter().filter_map(|pod| pod.metadata.uid.as_deref()).collect();
-        let since: Vec<&PodRef> = snapshot.unbound.iter().filter(|pod| !still.contains(pod.uid.as_str())).collect();
+        let unbound = snapshot.unbound.iter().map(|one| &one.pod);
+        let since: Vec<&PodRef> = unbound.filter(|pod| !still.contains(pod.uid.as_str())).collect();
         if since.len() > MOST_BOUND_SINCE {
             return Ok(None);
         }
-        let found: Vec<_> =
-            stream::iter(since).map(|pod| self.pod(&pod.namespace, &pod.name)).buffered(AT_ONCE).collect().await;
+        let looking: Vec<_> = since.into_iter().map(|pod| self.pod(&pod.namespace, &pod.name)).collect();
+        let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
         let found = found.into_iter().filter_map(Result::transpose).collect::<Result<Vec<KubePod>, _>>()?;
         let on_going = |pod: &KubePod| {
             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
@@ -66,6 +67,12 @@ impl Cluster {
         };
         self.look_further(&mut source, needed).await?;
         Ok(Some(source))
+    }
+
+    /// Pods that the scheduler finds no node for, and that nobody else sees to.
+    pub async fn pods_that_wait(&self) -> Result<Vec<Uid>, ClusterError> {
+        let pods = self.pods_where("spec.nodeName=").await?;
+        Ok(pods.iter().filter(|pod| waits(pod)).filter_map(|pod| Uid::new(pod.metadata.uid.clone()?).ok()).collect())
     }
 
     async fn pods_where(&self, which: &str) -> Result<Vec<KubePod>, ClusterError> {

@@ -38,6 +38,7 @@ use crate::{crd::NodePool, read_claim::ClaimRead};
 pub use catalogue::{catalogue, machine_quotas};
 pub use nodes::going;
 pub use placed::{Taken, taken};
+pub(crate) use pods::waits;
 pub use scheduler_config::scheduler_config;
 
 /// Everything of a cluster that placing pods looks at. Lists that a cluster does not have stay empty.

@@ -18,7 +18,7 @@ pub struct Snapshot {
     /// The newest pod of each DaemonSet: it shows what admission made of the template.
     pub daemons: Vec<DaemonSeen>,
     /// Pods that had no node. One that waits no longer is on a node that this picture shows without it.
-    pub unbound: Vec<PodRef>,
+    pub unbound: Vec<UnboundSeen>,
     pub claims: Vec<ClaimInFlight>,
     pub pools: Vec<PoolSeen>,
     pub classes: Vec<ClassRef>,
@@ -69,6 +69,14 @@ pub struct DaemonShape {
     pub node_selector: BTreeMap<String, String>,
     pub tolerations: Vec<Toleration>,
     pub host_network: bool,
+}
+
+/// A pod without a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnboundSeen {
+    pub pod: PodRef,
+    /// The scheduler has looked and found none, and nobody else sees to it.
+    pub waits: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

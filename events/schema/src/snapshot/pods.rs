@@ -67,6 +67,9 @@ pub struct UnboundPod {
     pub namespace: Word<Namespace>,
     pub name: Word<ObjectName>,
     pub uid: Word<Uid>,
+    /// The scheduler has looked and found no node, and nobody else sees to it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub waits: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,6 +2,7 @@
 
 use model::{
     ClaimInFlight, DaemonSeen, DaemonShape, NodeSeen, PodRef, PodShape, PodsSeen, PoolSeen, Resources, Snapshot,
+    UnboundSeen,
 };
 use std::collections::BTreeMap;
 
@@ -128,10 +129,10 @@ impl From<Daemon> for DaemonShape {
     }
 }
 
-impl From<UnboundPod> for PodRef {
+impl From<UnboundPod> for UnboundSeen {
     fn from(pod: UnboundPod) -> Self {
-        let UnboundPod { namespace, name, uid } = pod;
-        PodRef { namespace: namespace.value, name: name.value, uid: uid.value }
+        let UnboundPod { namespace, name, uid, waits } = pod;
+        UnboundSeen { pod: PodRef { namespace: namespace.value, name: name.value, uid: uid.value }, waits }
     }
 }
 

@@ -62,6 +62,15 @@ fn sort_one(
     Ok(())
 }
 
+/// Whether the scheduler finds no node for it, and it is ours to see to that.
+pub(crate) fn waits(raw: &KubePod) -> bool {
+    let empty = PodSpec::default();
+    let spec = raw.spec.as_ref().unwrap_or(&empty);
+    let unbound = spec.node_name.as_deref().unwrap_or_default().is_empty();
+    let wanted = |pod: Pod| !pod.terminal && pod.deleted_at.is_none() && left_out(raw, &pod, spec).is_none();
+    unbound && read_pod(raw).is_ok_and(wanted)
+}
+
 /// Whether it will run somewhere else when its node is gone. The name of a StatefulSet's pod has to come back, so that one counts
 /// although it is being deleted.
 fn moves(raw: &KubePod, pod: &Pod) -> bool {
