@@ -40,7 +40,9 @@ async fn build(scene: &Scene, world: &random::World) {
         if deleting {
             metadata.insert("finalizers".to_owned(), json!(["example.com/held"]));
         }
-        ["uid", "resourceVersion", "creationTimestamp", "ownerReferences"].map(|field| metadata.remove(field));
+        for field in ["uid", "resourceVersion", "creationTimestamp", "ownerReferences"] {
+            metadata.remove(field);
+        }
         scene.add(object, deleting).await;
     }
 }
