@@ -22,6 +22,11 @@ type Lists = Map<(StateId, Mask), Listed>;
 type Listed = (Arc<[OfferingRef]>, Vec<CapacityType>);
 
 pub fn answer(mut solver: Solver<'_>) -> Placing {
+    if solver.ground.sources.iter().any(|source| !source.accelerators.is_empty()) {
+        for at in 0..solver.places.claims.len() {
+            solver.places.claims[at].types = solver.types_of(&solver.places.claims[at]);
+        }
+    }
     share_slack(&mut solver);
     let scene = solver.ground.scene;
     let whys = explain::all(&mut solver);

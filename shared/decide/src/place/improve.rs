@@ -116,8 +116,7 @@ impl Solver<'_> {
         let price = |of: usize| (price_of(of) / unit).max(1e-6);
         let machines = types.iter().map(|of| Machine { has: rows[*of].clone(), price: price(*of) }).collect();
         let cost = |claim: &usize| {
-            let claim = &self.places.claims[*claim];
-            self.ground.states.cheapest(claim.state, &claim.types).map_or(0.0, |(_, price)| price as f64 / unit)
+            self.cheapest_of(&self.places.claims[*claim]).map_or(0.0, |(_, price)| price as f64 / unit)
         };
         let before: f64 = claims.iter().map(cost).sum();
         let demand: Vec<usize> = kinds.iter().map(|(_, pods)| pods.len()).collect();
@@ -160,7 +159,7 @@ impl Solver<'_> {
         }
         for claim in claims {
             let claim = &self.places.claims[*claim];
-            if let Some((of, _)) = self.ground.states.cheapest(claim.state, &claim.types) {
+            if let Some((of, _)) = self.cheapest_of(claim) {
                 choose(of, claim.pods.len());
             }
         }

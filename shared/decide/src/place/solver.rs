@@ -78,8 +78,9 @@ impl<'a> Solver<'a> {
     }
 
     /// Places what can be placed: pods that ask for GPUs first, so that their claims are packed well before others fill the gaps.
-    pub fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
-        let order = order::of_shapes(self);
+    /// Those of `first` were left out before.
+    pub fn run(&mut self, first: &[ShapeId], still_time: &mut dyn FnMut() -> bool) {
+        let order = order::of_shapes(self, first);
         let accelerated: Vec<ShapeId> = order.iter().copied().filter(|shape| self.shapes[*shape].accelerated).collect();
         self.keep_planned(&accelerated);
         self.keep_planned(&order);
@@ -146,6 +147,12 @@ impl<'a> Solver<'a> {
             placed += 1;
         }
         (placed, true)
+    }
+
+    /// Whether one pod of a shape would find a place now. Nothing is placed by asking.
+    pub fn could_place(&mut self, shape: ShapeId) -> bool {
+        self.cursors.reset();
+        self.choose(shape, 1).is_some()
     }
 
     /// The best place for one more pod of a shape, opening a claim if need be. `left` pods of it still wait.
@@ -216,8 +223,9 @@ impl<'a> Solver<'a> {
             if let Some((device, taken)) = devices {
                 claim.request[device] += taken;
             }
-            let moved = claim.state != state;
+            let moved = claim.state != state || claim.accelerated < of.accelerated;
             claim.state = state;
+            claim.accelerated |= of.accelerated;
             self.shrink(at);
             if moved || self.places.bucket_of[place] == usize::MAX {
                 self.places.settle(place);
