@@ -70,10 +70,22 @@ impl Solver<'_> {
         (0..self.shapes.len()).filter(is_left).collect()
     }
 
-    /// More pods, the important ones first where limits make them rivals; then less money.
+    /// More pods, the important ones first where limits make them rivals; then larger ones; then less money.
     fn is_better_than(&self, other: &Self) -> bool {
-        let (own, others) = (self.placed_by_priority(), other.placed_by_priority());
-        own > others || (own == others && self.cost() < other.cost())
+        let merit = |of: &Self| (of.placed_by_priority(), of.amounts_placed(), core::cmp::Reverse(of.cost()));
+        merit(self) > merit(other)
+    }
+
+    /// CPU and memory of all pods that have a place.
+    fn amounts_placed(&self) -> [i64; 2] {
+        ["cpu", "memory"].map(|name| {
+            let Some(column) = self.ground.columns.column(name) else { return 0 };
+            let of_shape = |shape: &super::shapes::Shape<'_>| {
+                let placed = shape.pods.iter().filter(|pod| self.placed[**pod].is_some()).count();
+                shape.request[column].saturating_mul(placed as i64)
+            };
+            self.shapes.iter().map(of_shape).fold(0, i64::saturating_add)
+        })
     }
 
     /// How many pods of each priority have a place, the highest first; without limits all count alike.

@@ -48,7 +48,7 @@ impl Solver<'_> {
         shape_of
     }
 
-    /// Claims in one state whose pods could change places freely, in groups of two and more.
+    /// Claims in one state whose pods could change places freely, where there are at least two pods.
     fn groups(&self, accelerated: bool, shape_of: &[ShapeId]) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
@@ -63,7 +63,8 @@ impl Solver<'_> {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
-        groups.into_iter().filter(|(_, claims)| claims.len() > 1).collect()
+        let several = |claims: &[usize]| claims.iter().map(|claim| self.places.claims[*claim].pods.len()).sum::<usize>() > 1;
+        groups.into_iter().filter(|(_, claims)| several(claims)).collect()
     }
 
     /// Whether a shape's pods care about nothing but labels and amounts, and nobody cares about them.

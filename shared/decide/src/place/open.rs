@@ -166,7 +166,7 @@ impl Solver<'_> {
         }
         let mut plain = claim.types.clone();
         plain.remove_all(accelerators);
-        let enough = !plain.is_empty() && (claim.relaxed || self.keeps_min_values(source, claim.state, &plain));
+        let enough = !plain.is_empty() && (claim.relaxed || self.keeps_min_values(source, &plain));
         if enough { plain } else { claim.types.clone() }
     }
 
@@ -266,15 +266,15 @@ impl Solver<'_> {
         if types.is_empty() {
             return None;
         }
-        let enough = self.keeps_min_values(source, state, types);
+        let enough = self.keeps_min_values(source, types);
         let best_effort = self.ground.scene.policy.min_values == MinValues::BestEffort;
         (enough || best_effort).then_some(!enough)
     }
 
-    pub fn keeps_min_values(&self, source: usize, state: StateId, types: &Mask) -> bool {
-        let (shelf, kinds) = (self.ground.states.shelf(source), &self.ground.states.get(state).kinds);
+    pub fn keeps_min_values(&self, source: usize, types: &Mask) -> bool {
+        let shelf = self.ground.states.shelf(source);
         let min_values = &self.ground.sources[source].min_values;
-        min_values.iter().all(|(key, least)| shelf.count_values(*key, types, kinds) >= *least)
+        min_values.iter().all(|(key, least)| shelf.count_values(*key, types) >= *least)
     }
 
     /// The types whose price for each pod like this is near the best, and that best price.

@@ -84,21 +84,27 @@ impl<'a> Solver<'a> {
         let accelerated: Vec<ShapeId> = order.iter().copied().filter(|shape| self.shapes[*shape].accelerated).collect();
         self.keep_planned(&accelerated);
         self.keep_planned(&order);
-        self.place_shapes(accelerated, still_time);
+        self.place_shapes(accelerated, first, still_time);
         self.improve(true, still_time);
-        self.place_shapes(order, still_time);
+        self.place_shapes(order, first, still_time);
         self.improve(false, still_time);
     }
 
-    /// Shapes that fail are tried again as long as others got on: a pod may wait for another.
-    fn place_shapes(&mut self, mut waiting: Vec<ShapeId>, still_time: &mut dyn FnMut() -> bool) {
+    /// Shapes that fail are tried again as long as others got on: a pod may wait for another. Those of `eager` are tried again
+    /// after each other shape, before somebody takes what they waited for.
+    fn place_shapes(&mut self, mut waiting: Vec<ShapeId>, eager: &[ShapeId], still_time: &mut dyn FnMut() -> bool) {
         let mut since_look = 0;
         while !waiting.is_empty() && !self.out_of_time {
             let mut progress = false;
-            let mut failed = vec![];
+            let mut failed: Vec<ShapeId> = vec![];
             for shape in waiting {
                 let (placed, all) = self.place_shape(shape, &mut since_look, still_time);
                 progress |= placed > 0;
+                if placed > 0 && !eager.is_empty() {
+                    failed.retain(|again| {
+                        !eager.contains(again) || !self.place_shape(*again, &mut since_look, still_time).1
+                    });
+                }
                 if !all {
                     failed.push(shape);
                 }
