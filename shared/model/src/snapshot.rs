@@ -114,6 +114,18 @@ pub struct ClassRef {
     pub name: ObjectName,
 }
 
+impl ClassRef {
+    /// The label by which nodes name their class: its value is the name of the class.
+    pub fn label(&self) -> String {
+        class_label(&self.group, &self.kind)
+    }
+}
+
+/// The label by which nodes of a class name it.
+pub fn class_label(group: &str, kind: &str) -> String {
+    format!("{group}/{}", kind.to_lowercase())
+}
+
 /// An event brings a snapshot, or says why the function must look for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnapshotCarried {
