@@ -65,7 +65,8 @@ fn residents() -> Vec<Value> {
         "labelSelector": { "matchLabels": { "app": "x" }, "matchExpressions": [{ "key": "k", "operator": "NotIn", "values": ["v"] }] } },
         { "topologyKey": "topology.kubernetes.io/zone", "labelSelector": {}, "namespaceSelector": { "matchLabels": { "team": "a" } } }]);
     let ports = json!([{ "containerPort": 80, "hostPort": 8080, "protocol": "UDP" }, { "containerPort": 9000 }]);
-    let volumes = json!([{ "name": "a", "persistentVolumeClaim": { "claimName": "data" } }, { "name": "b", "emptyDir": {} }]);
+    let volumes =
+        json!([{ "name": "a", "persistentVolumeClaim": { "claimName": "data" } }, { "name": "b", "emptyDir": {} }]);
     let starts = json!([{ "name": "s", "image": "i", "restartPolicy": "Always", "resources": { "requests": { "cpu": "20m" } } },
         { "name": "i", "image": "i", "resources": { "requests": { "cpu": "50m", "memory": "1Mi" } } }]);
     let mut with_ports = plain();
