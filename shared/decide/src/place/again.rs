@@ -64,10 +64,14 @@ fn with_hope(scene: &Scene, left_out: &[ShapeId]) -> Vec<bool> {
 }
 
 impl Solver<'_> {
-    /// Shapes of which a pod has no place.
+    /// Shapes of which a pod has no place, the largest first: where only one of two can have it, the larger one does.
     fn left_out(&self) -> Vec<ShapeId> {
         let is_left = |shape: &ShapeId| self.shapes[*shape].pods.iter().any(|pod| self.placed[*pod].is_none());
-        (0..self.shapes.len()).filter(is_left).collect()
+        let mut left: Vec<ShapeId> = (0..self.shapes.len()).filter(is_left).collect();
+        let columns = ["cpu", "memory"].map(|name| self.ground.columns.column(name));
+        let size = |shape: ShapeId| columns.map(|column| column.map_or(0, |column| self.shapes[shape].request[column]));
+        left.sort_by_key(|shape| core::cmp::Reverse(size(*shape)));
+        left
     }
 
     /// More pods, the important ones first where limits make them rivals; then larger ones; then less money.
