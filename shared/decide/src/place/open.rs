@@ -317,20 +317,19 @@ impl Solver<'_> {
         }
         let rows = &self.ground.sources[source].fit.rows;
         let prices = self.ground.states.prices(state);
-        let waiting = &self.waiting;
+        let (waiting, names) = (&self.waiting, self.ground.columns.names());
         let mut lasts = true;
-        // Not whole pods: that would punish small machines at the end of a batch. But no more than are there to fill it.
+        // Not whole pods: that would punish small machines at the end of a batch. But of GPUs no more than are asked for: what
+        // is left of them nobody else fills.
         let mut held = |of: usize| {
-            let columns = rows[of].iter().zip(request).zip(waiting).filter(|((_, request), _)| **request > 0);
-            let (mut least, mut filled) = (f64::MAX, f64::MAX);
-            for ((has, request), waiting) in columns {
-                let of_column = *has as f64 / *request as f64;
-                if of_column < least {
-                    lasts &= has <= waiting;
-                    (least, filled) = (of_column, *has.min(waiting) as f64 / *request as f64);
-                }
-            }
-            filled.max(1.0)
+            let asked = |column: &usize| request[*column] > 0;
+            let columns = (0..request.len()).filter(asked).map(|column| {
+                let (has, scarce) = (rows[of][column], super::amounts::is_accelerator(names[column]));
+                let used = if scarce { has.min(waiting[column].max(request[column])) } else { has };
+                lasts &= used == has;
+                used as f64 / request[column] as f64
+            });
+            columns.fold(f64::MAX, f64::min)
         };
         let mut unit = |of: usize| Some(prices.of[of]? as f64 / held(of));
         let units: Vec<(usize, f64)> = types.iter().filter_map(|of| Some((of, unit(of)?))).collect();
