@@ -28,7 +28,7 @@ pub use event::{
     PendingPod, PodPending, WorkspaceChanged, WorkspaceSeen,
 };
 pub use ids::{ClusterId, InvalidId, Namespace, ObjectName, ResourceVersion, Uid};
-pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress};
+pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress, Rebooted};
 pub use node::{Node, Pod, PodKind, VolumeAttached};
 pub use offering::{Arch, CapacityType, Gpu, InvalidCapacityType, Offering, OfferingId, Price, Stock};
 pub use plan::{

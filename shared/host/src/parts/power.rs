@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use cluster::Cluster;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use provider::{Change, Look, Provider, ProviderError};
 use provider_power::{
     HostRule, MachineConfig, Power, ReqwestTransport, Transport, UrlPolicy, environment::Environment,
@@ -166,6 +166,17 @@ impl Change for Rack {
         }
         self.nothing_else_held(key, &groups).await?;
         Ok(Gone::Confirmed)
+    }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        let mut answer = Rebooted::NotAble { why: format!("{} holds no machine", key.name) };
+        for group in self.groups().await? {
+            answer = group.power.reboot(key, operation).await?;
+            if !matches!(answer, Rebooted::NotAble { .. }) {
+                break;
+            }
+        }
+        Ok(answer)
     }
 }
 
