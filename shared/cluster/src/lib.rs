@@ -14,9 +14,9 @@
 //! | `make_claim` | create | karpenter.sh | nodeclaims | cluster |
 //! | `claims` | list | karpenter.sh | nodeclaims | cluster |
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
-//! | `nodes_of`, `scene_source` | list | | nodes | cluster |
+//! | `nodes`, `nodes_of`, `scene_source` | list | | nodes | cluster |
 //! | `pod` | get | | pods | cluster |
-//! | `pods_on`, `volumes_attached`, `scene_source` | list | | pods | cluster |
+//! | `pods_on`, `pods_waiting`, `volumes_attached`, `scene_source` | list | | pods | cluster |
 //! | `scene_source` | list | apps | daemonsets | cluster |
 //! | `scene_source` | list | | namespaces | cluster |
 //! | `scene_source` | list | | persistentvolumeclaims | cluster |
@@ -70,10 +70,10 @@ mod leases;
 mod look;
 mod look_more;
 mod look_scene;
+mod look_tick;
 mod node_search;
 mod pods;
 mod provision_claims;
-mod provision_turn;
 mod read_claim;
 mod read_node;
 mod read_pod;
@@ -81,6 +81,7 @@ mod refuse;
 pub mod rights;
 pub mod scene;
 mod stock;
+mod turns;
 mod volumes;
 
 pub use change::Deleted;
@@ -91,11 +92,12 @@ pub use leases::MachineHeld;
 pub use look::ClassServed;
 pub use look_more::NodePower;
 pub use look_scene::template_hash;
+pub use look_tick::PodWaiting;
 pub use node_search::NodeSearch;
 pub use pods::Evicted;
 pub use provision_claims::Made;
-pub use provision_turn::{OurTurn, TURN, Turn};
 pub use read_claim::{ClaimAsRead, ClaimRead, Malformed, read_claim};
+pub use turns::{OurTurn, PROVISIONING, TICKING, Turn, Turns};
 
 /// The cluster, as far as the functions read and change it. Cheap to clone: all clones share their connections.
 #[derive(Clone)]

@@ -80,6 +80,12 @@ pub fn needs_offerings(claim: &Claim) -> bool {
     matches!(phase(claim), Phase::Choosing)
 }
 
+/// Whether more is to come of it, up or down. `tell_joined` as in [`Situation`].
+pub fn is_unfinished(claim: &Claim, tell_joined: bool) -> bool {
+    let untold = || tell_joined && claim.record().is_some_and(|record| !record.told_joined);
+    !matches!(phase(claim), Phase::Settled) || untold()
+}
+
 fn phase(claim: &Claim) -> Phase<'_> {
     match &claim.launch {
         _ if claim.deleted_at.is_some() => Phase::Leaving,

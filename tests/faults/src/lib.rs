@@ -9,4 +9,4 @@ mod theatre;
 
 pub use claims::{KINDS, Kind};
 pub use pods::gpu_pod;
-pub use theatre::{FUNCTIONS, Theatre, condition};
+pub use theatre::{FUNCTIONS, Theatre, WITH_TIMER, condition};

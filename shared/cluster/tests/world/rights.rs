@@ -1,7 +1,7 @@
 //! The rights we say that we need are those that we use.
 
 use crate::stage::{NAMESPACE, NODES, PODS, Stage, object, pod_ref, stage};
-use cluster::{ClassServed, Made, NodeSearch, Turn, rights};
+use cluster::{ClassServed, Made, NodeSearch, PROVISIONING, Turn, rights};
 use jiff::SignedDuration;
 use model::{
     ClaimChange, ClaimStatus, ClaimToMake, ClassRef, FinalizerChange, Namespace, NodeChange, Note, PodNote, PodRef,
@@ -30,7 +30,7 @@ async fn uses_all_of_provisioning(stage: &Stage, pod: &PodRef) {
     cluster.pools().await.unwrap();
     let source = cluster.scene_source().await.unwrap();
     assert!(source.pods.len() > 1 && !source.nodes.is_empty() && !source.namespaces.is_empty());
-    let Ok(Turn::Ours(turn)) = cluster.take_turn("a", now).await else { panic!("nobody else is there") };
+    let Ok(Turn::Ours(turn)) = cluster.take_turn(PROVISIONING, "a", now).await else { panic!("nobody else is there") };
     let turn = cluster.keep_turn(turn, now).await.unwrap().unwrap();
     cluster.end_turn(turn).await.unwrap();
     let claim = ClaimToMake {
