@@ -8,11 +8,13 @@
 //! | `termination` | the next step in taking it down |
 //! | `place` | which pods go where |
 //! | `provision` | which claims are made for pods that wait, and what each pod is told |
+//! | `disruption` | which nodes go, what comes in their place, and why the others stay |
 //!
 //! `conditions` serves them all.
 
 pub mod claim;
 pub mod conditions;
+pub mod disruption;
 pub mod ladder;
 pub mod place;
 pub mod provision;

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod claim;
+pub mod disruption;
 pub mod duration;
 pub mod event;
 pub mod ids;
