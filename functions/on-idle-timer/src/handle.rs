@@ -1,6 +1,7 @@
 //! on-idle-timer: the timer ticked. A list of duties, each of which reads, decides, acts and reports for itself.
 
 mod carry_on;
+mod commands;
 mod duty;
 #[allow(dead_code)]
 mod findings;
@@ -24,6 +25,7 @@ const NAME: &str = "on-idle-timer";
 const DUTIES: &[Duty] = &[
     Duty { name: "carrying on with claims", run: |tick| Box::pin(carry_on::run(tick)) },
     Duty { name: "placing pods that wait", run: |tick| Box::pin(pods_that_wait::run(tick)) },
+    Duty { name: "taking nodes away", run: |tick| Box::pin(commands::run(tick)) },
 ];
 
 /// The function, as the host serves it.

@@ -11,7 +11,7 @@
 //! | method | verb | group | resource | where |
 //! |---|---|---|---|---|
 //! | `claim` | get | karpenter.sh | nodeclaims | cluster |
-//! | `make_claim` | create | karpenter.sh | nodeclaims | cluster |
+//! | `make_claim`, `make_as_written` | create | karpenter.sh | nodeclaims | cluster |
 //! | `claims` | list | karpenter.sh | nodeclaims | cluster |
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
 //! | `nodes`, `nodes_of`, `scene_source` | list | | nodes | cluster |
@@ -28,6 +28,7 @@
 //! | `volumes_attached` | get | | persistentvolumeclaims | cluster |
 //! | `pool_annotations` | get | karpenter.sh | nodepools | cluster |
 //! | `pools` | list | karpenter.sh | nodepools | cluster |
+//! | `note_on_pool` | patch | karpenter.sh | nodepools | cluster |
 //! | `class_object` | get | (of the class) | (its plural) | cluster |
 //! | `class_objects` | list | (of the class) | (its plural) | cluster |
 //! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
@@ -57,7 +58,9 @@
 mod ask;
 mod change;
 mod change_node;
+mod change_pool;
 mod change_status;
+mod command_record;
 mod connect;
 mod connect_config;
 mod connect_entra;
@@ -85,6 +88,7 @@ mod turns;
 mod volumes;
 
 pub use change::Deleted;
+pub use command_record::{command_of, command_text, manifest};
 pub use connect::{ConnectError, Way, connect, connect_to_watch};
 pub use connect_entra::EntraTokens;
 pub use error::{ClusterError, Kind};

@@ -131,6 +131,7 @@ fn read_status(raw: &Value, created_at: Timestamp) -> Result<ClaimStatus, String
         capacity: resources("status.capacity", &status.capacity)?,
         allocatable: resources("status.allocatable", &status.allocatable)?,
         conditions: conditions.filter_map(|raw| condition(raw, created_at)).collect(),
+        last_pod_event: status.last_pod_event_time.and_then(|text| text.parse().ok()),
     })
 }
 

@@ -225,6 +225,10 @@ impl Provider for Power {
     fn name(&self) -> &'static str {
         PROVIDER
     }
+
+    fn can_reboot(&self) -> bool {
+        true
+    }
 }
 
 fn sight(machine: &Machine, reading: &Reading, node: NodeSign, now: Timestamp) -> Sight {

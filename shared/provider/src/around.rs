@@ -165,6 +165,10 @@ impl<P: Provider, A: Around> Provider for Wrapped<P, A> {
     fn name(&self) -> &'static str {
         self.inner.name()
     }
+
+    fn can_reboot(&self) -> bool {
+        self.inner.can_reboot()
+    }
 }
 
 // So that an `Arc<dyn Provider>` can be wrapped like any other.
@@ -202,5 +206,9 @@ impl<P: Change + ?Sized> Change for Arc<P> {
 impl<P: Provider + ?Sized> Provider for Arc<P> {
     fn name(&self) -> &'static str {
         (**self).name()
+    }
+
+    fn can_reboot(&self) -> bool {
+        (**self).can_reboot()
     }
 }

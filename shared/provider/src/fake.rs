@@ -152,4 +152,8 @@ impl Provider for Fake {
     fn name(&self) -> &'static str {
         NAME
     }
+
+    fn can_reboot(&self) -> bool {
+        true
+    }
 }

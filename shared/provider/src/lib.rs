@@ -77,4 +77,9 @@ pub trait Change: Send + Sync {
 pub trait Provider: Look + Change {
     /// `aks`, `scaleway`, `power`: the first part of every offering's name.
     fn name(&self) -> &'static str;
+
+    /// Whether `reboot` is worth asking for: where not, a machine is replaced, and its replacement comes first.
+    fn can_reboot(&self) -> bool {
+        false
+    }
 }

@@ -114,8 +114,12 @@ fn node_there(node: Node, claim: Option<&Claim>, limits: BTreeMap<String, u32>) 
     let is = |label: &str| node.labels.get(label).is_some_and(|value| value == "true");
     let (registered, initialized) =
         (claim.is_none() || is(names::REGISTERED), claim.is_none() || is(names::INITIALIZED));
+    // A machine that is started anew comes back: its pods wait for it, and get no other node.
+    let reboots = claim.is_some_and(|claim| claim.is(ConditionKind::Rebooting) && claim.deleted_at.is_none());
+    let initialized = initialized && !reboots;
     let mut labels = node.labels;
     let mut taints = node.taints;
+    taints.retain(|taint| !reboots || taint.key != names::DISRUPTED_TAINT);
     let (mut promised, mut capacity) = (Resources::new(), node.capacity);
     if let Some(claim) = claim {
         promised = promise(claim);

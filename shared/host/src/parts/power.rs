@@ -184,4 +184,8 @@ impl Provider for Rack {
     fn name(&self) -> &'static str {
         "power"
     }
+
+    fn can_reboot(&self) -> bool {
+        true
+    }
 }

@@ -26,7 +26,10 @@ pub(super) async fn is_done_once<S: Subject>(make: &impl AsyncFn() -> S) -> Chec
 
     let key = running(&subject).await?;
     let before = subject.requests().await.len();
-    if !reboot(&subject, &key, "first").await? {
+    let able = reboot(&subject, &key, "first").await?;
+    let says = subject.provider().await.can_reboot();
+    holds(able == says, "rebooting", || format!("can_reboot says {says}, and reboot says {able}"))?;
+    if !able {
         no_change_since(&subject, before, "rebooting where that cannot be done").await?;
         return Ok(Outcome::Skipped(CANNOT));
     }
