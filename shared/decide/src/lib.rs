@@ -10,6 +10,7 @@
 //! | `provision` | which claims are made for pods that wait, and what each pod is told |
 //! | `disruption` | which nodes go, what comes in their place, and why the others stay |
 //! | `command` | the next step of what was decided about nodes, and how it is undone |
+//! | `quiet` | since when nothing happens on a node, as its claim notes it |
 //! | `repair` | which nodes are not well, and whether they are started anew or replaced |
 //!
 //! `conditions` serves them all.
@@ -21,6 +22,7 @@ pub mod disruption;
 pub mod ladder;
 pub mod place;
 pub mod provision;
+pub mod quiet;
 pub mod repair;
 pub mod requirement;
 pub mod termination;

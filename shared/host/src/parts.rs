@@ -5,6 +5,7 @@
 mod classes;
 mod holders;
 mod power;
+mod repair;
 mod requirements;
 mod settings;
 
@@ -32,6 +33,10 @@ pub struct Parts {
     pub providers: Providers,
     pub classes: Classes,
     pub also_manage: AlsoManage,
+    /// What is done about nodes that are not well.
+    pub repair: Vec<decide::repair::Policy>,
+    /// The node that this process runs on, where it knows.
+    pub own_node: Option<String>,
     pub clock: Clock,
 }
 
@@ -68,7 +73,9 @@ impl Parts {
         }
         providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
-        Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, clock })
+        let repair = settings.repair.clone().unwrap_or_else(decide::repair::built_in);
+        let own_node = settings.own_node.clone();
+        Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, repair, own_node, clock })
     }
 }
 

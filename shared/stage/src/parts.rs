@@ -57,7 +57,8 @@ pub fn parts(world: &World, pulse: &Pulse, user: &str) -> Result<Parts, String> 
     let carrier = Arc::new(move |_: &provider_power::UrlPolicy| line.clone() as Arc<dyn provider_power::Transport>);
     providers.add(dressed(Rack::new(cluster.clone(), &environment, clock.clone(), carrier), limits()));
     let classes = Classes { scaleway_defaults: scaleway_class() };
-    Ok(Parts { cluster, providers, classes, also_manage: AlsoManage::default(), clock })
+    let repair = decide::repair::built_in();
+    Ok(Parts { cluster, providers, classes, also_manage: AlsoManage::default(), repair, own_node: None, clock })
 }
 
 /// How machines of the world's Scaleway join the world's cluster.

@@ -20,6 +20,9 @@ pub struct WorkSettings {
     pub scaleway_class: BTreeMap<String, String>,
     pub power: Environment,
     pub also_manage: AlsoManage,
+    /// Instead of those that are built in.
+    pub repair: Option<Vec<decide::repair::Policy>>,
+    pub own_node: Option<String>,
 }
 
 /// A variable of ours, and the key of the provider's class that it is the default of.
@@ -51,6 +54,8 @@ impl WorkSettings {
             scaleway_class: class.collect(),
             power: power(source, problems),
             also_manage: also_manage(source, problems),
+            repair: repair(source, problems),
+            own_node: source.get("PILOTLIGHT_NODE_NAME"),
         }
     }
 }
@@ -89,6 +94,12 @@ fn power(source: &SettingSource, problems: &mut Vec<Problem>) -> Environment {
             Environment::default()
         }
     }
+}
+
+fn repair(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Vec<decide::repair::Policy>> {
+    const VARIABLE: &str = "PILOTLIGHT_REPAIR_POLICIES";
+    let read = super::repair::policies(&source.get(VARIABLE)?);
+    read.map_err(|why| add(problems, VARIABLE, why)).ok()
 }
 
 fn also_manage(source: &SettingSource, problems: &mut Vec<Problem>) -> AlsoManage {
