@@ -9,6 +9,7 @@ mod budgets;
 mod catalogue;
 mod daemons;
 mod in_flight;
+mod inventory;
 mod nodes;
 mod placed;
 mod pods;
@@ -36,6 +37,7 @@ use std::collections::BTreeMap;
 use crate::{crd::NodePool, read_claim::ClaimRead};
 
 pub use catalogue::{catalogue, machine_quotas};
+pub use inventory::{ClassNow, Told, class_hash, read_inventory};
 pub use scheduler_config::scheduler_config;
 
 /// Everything of a cluster that placing pods looks at. Lists that a cluster does not have stay empty.

@@ -11,6 +11,7 @@
 //! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
 //! | `ground`, `places`, `order`, `find`, `open`, `solver` | the solve |
 //! | `improve` | packing anew where only amounts bind |
+//! | `moving` | the same ground again and again, with nodes taken away |
 //! | `explain`, `answer` | what is said about it |
 
 mod allowed;
@@ -27,6 +28,7 @@ mod improve;
 mod learn;
 mod limits;
 mod mask;
+pub(crate) mod moving;
 mod needs;
 mod open;
 mod order;
@@ -41,6 +43,7 @@ mod states;
 mod taints;
 mod words;
 
+pub(crate) use amounts::is_accelerator;
 use model::place::{Placing, Scene};
 
 use solver::Solver;

@@ -68,3 +68,22 @@ pub const REGISTRATION_TIMEOUT: &str = "pilotlight.dev/registration-timeout";
 pub const INITIALIZATION_TIMEOUT: &str = "pilotlight.dev/initialization-timeout";
 /// On a pool or a claim: the order of the ladder, `price` (default) or `listed`.
 pub const PREFER: &str = "pilotlight.dev/prefer";
+/// `true` on a Node or a claim: it is not repaired.
+pub const DO_NOT_REPAIR: &str = "karpenter.sh/do-not-repair";
+/// On a pod: what evicting it costs, for the order in which nodes go.
+pub const DISRUPTION_COST: &str = "karpenter.sh/disruption-cost";
+pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+/// On a pod, `true`: nobody waits for it before a node counts as idle.
+pub const IGNORED_WHEN_IDLE: &str = "pilotlight.dev/ignored-when-idle";
+/// On a pool: the time zone of its budgets' schedules, as in `Europe/Paris`.
+pub const TIME_ZONE: &str = "pilotlight.dev/time-zone";
+/// On a pool, `true`: pods that use GPUs may be moved to save money.
+pub const CONSOLIDATE_GPU: &str = "pilotlight.dev/consolidate-gpu";
+/// On a pool, `true`: a spot machine may be replaced by a cheaper spot machine.
+pub const SPOT_TO_SPOT: &str = "pilotlight.dev/spot-to-spot";
+/// On a pool: what a replacement has to save at least, as in `5%`.
+pub const MINIMUM_SAVING: &str = "pilotlight.dev/minimum-saving";
+/// On a pool of machines of one's own: how long one is idle before it goes off, stays on at least, and rests between changes.
+pub const IDLE_WINDOW: &str = "pilotlight.dev/idle-window";
+pub const MINIMUM_ON_TIME: &str = "pilotlight.dev/minimum-on-time";
+pub const COOL_DOWN: &str = "pilotlight.dev/cool-down";

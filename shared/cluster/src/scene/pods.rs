@@ -48,7 +48,7 @@ fn sort_one(
                 code,
                 why,
             }),
-            None => read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod)),
+            None => read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod)),
         }
         return Ok(());
     };
@@ -57,7 +57,7 @@ fn sort_one(
     };
     let leaving = nodes.there.get(at).is_some_and(|node| node.deleting) && moves(raw, &pod);
     if leaving && !budgets::stays(raw, &pod, &source.budgets, source.now) {
-        read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod));
+        read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod));
     } else {
         read.scene.bound.push(placed::pod(volumes, daemons, raw, spec, &pod, at)?);
     }
@@ -66,7 +66,7 @@ fn sort_one(
 
 /// Whether it will run somewhere else when its node is gone. The name of a StatefulSet's pod has to come back, so that one counts
 /// although it is being deleted.
-fn moves(raw: &KubePod, pod: &Pod) -> bool {
+pub(super) fn moves(raw: &KubePod, pod: &Pod) -> bool {
     let owners = raw.metadata.owner_references.iter().flatten();
     let of_stateful_set = owners.into_iter().any(|owner| owner.kind == "StatefulSet");
     pod.kind == PodKind::Ordinary && (pod.deleted_at.is_none() || of_stateful_set)

@@ -29,7 +29,7 @@ pub fn nominated_on<'a>(pod: &Uid, claims: &'a [Claim], now: Timestamp) -> Optio
 
 /// Puts pods onto the claims that were made for them, as if they were bound, and returns them. Once there is a Node its room is
 /// real, and others may have come first: those pods are placed with the rest, there if it still holds.
-pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
+pub(crate) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
     let mut by_pod: BTreeMap<&str, (&Claim, Option<usize>)> = BTreeMap::new();
     for claim in claims.iter().filter(|claim| holds(claim, now)) {
         let node = node_of(scene, claim);
@@ -58,7 +58,7 @@ pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp)
 }
 
 /// A pod that waits, as one that is there.
-pub(super) fn as_bound(pod: &PodToPlace, node: usize) -> PodThere {
+pub(crate) fn as_bound(pod: &PodToPlace, node: usize) -> PodThere {
     PodThere {
         namespace: pod.namespace.clone(),
         name: pod.name.clone(),
