@@ -32,8 +32,13 @@ pub fn function(parts: PartsSource) -> Function {
     })
 }
 
+/// The same, for whoever goes on in the place of a lost event.
+pub async fn carry_on(parts: &Parts, event: PodPending) -> Answer {
+    handle(parts, &Mutex::new(()), event).await
+}
+
 /// Decides for every pod that waits, and answers for the one of the event.
-pub async fn handle(parts: &Parts, gate: &Mutex<()>, event: PodPending) -> Answer {
+async fn handle(parts: &Parts, gate: &Mutex<()>, event: PodPending) -> Answer {
     if let Waits::Answered(answer) = read::waits(parts, &event).await {
         return answer;
     }

@@ -12,7 +12,7 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Claim};
+use model::{Answer, Cap, Claim};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub struct Parts {
     pub providers: Providers,
     pub classes: Classes,
     pub also_manage: AlsoManage,
+    /// What all machines together may cost an hour.
+    pub max_price: Option<Cap>,
     pub clock: Clock,
 }
 
@@ -68,7 +70,8 @@ impl Parts {
         }
         providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
-        Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, clock })
+        let (also_manage, max_price) = (settings.also_manage, settings.max_price.clone());
+        Ok(Parts { cluster, providers, classes, also_manage, max_price, clock })
     }
 }
 

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod claims;
+mod left_behind;
 mod pods;
 pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
+pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
 pub use theatre::{FUNCTIONS, Theatre, WITH_TIMER, condition};

@@ -1,6 +1,7 @@
 //! Where the cluster is, which providers are set up, and what else is managed: the variables of the systems we replace.
 
 use decide::claim::AlsoManage;
+use model::Cap;
 use provider_power::environment::{self, Environment};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub struct WorkSettings {
     pub scaleway_class: BTreeMap<String, String>,
     pub power: Environment,
     pub also_manage: AlsoManage,
+    /// What all machines together may cost an hour.
+    pub max_price: Option<Cap>,
 }
 
 /// A variable of ours, and the key of the provider's class that it is the default of.
@@ -51,6 +54,7 @@ impl WorkSettings {
             scaleway_class: class.collect(),
             power: power(source, problems),
             also_manage: also_manage(source, problems),
+            max_price: max_price(source, problems),
         }
     }
 }
@@ -89,6 +93,13 @@ fn power(source: &SettingSource, problems: &mut Vec<Problem>) -> Environment {
             Environment::default()
         }
     }
+}
+
+/// One that cannot be read stops the start: a process that forgot its cap would spend without one.
+fn max_price(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Cap> {
+    const VARIABLE: &str = "PILOTLIGHT_MAX_PRICE_PER_HOUR";
+    let text = source.get(VARIABLE)?;
+    Cap::read(&text).map_err(|why| add(problems, VARIABLE, why)).ok()
 }
 
 fn also_manage(source: &SettingSource, problems: &mut Vec<Problem>) -> AlsoManage {
