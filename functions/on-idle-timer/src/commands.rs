@@ -11,7 +11,6 @@ use decide::command::{Next, Step, after_reboot, plan};
 use futures_util::stream::{self, StreamExt as _};
 use model::{CommandRecord, InstanceKey};
 use provider::{Chance as _, SystemChance};
-use std::sync::Arc;
 
 use crate::{NAME, findings::Findings, read::Tick};
 
@@ -32,10 +31,6 @@ pub fn open(claims: &[ClaimRead]) -> Vec<(InstanceKey, CommandRecord)> {
         ClaimRead::Malformed(_) => None,
     };
     claims.iter().filter_map(record).collect()
-}
-
-pub async fn run(tick: Arc<Tick>) -> Findings {
-    carry_on(&tick).await
 }
 
 /// Goes on with all of them, and takes off what nobody owns.

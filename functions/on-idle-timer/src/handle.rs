@@ -1,13 +1,15 @@
 //! on-idle-timer: the timer ticked. A list of duties, each of which reads, decides, acts and reports for itself.
 
 mod carry_on;
+mod clouds;
 mod commands;
+mod disrupt;
 mod duty;
-#[allow(dead_code)]
 mod findings;
+mod leaks;
+mod ledger;
 mod pods_that_wait;
 mod read;
-#[allow(dead_code)]
 mod turn;
 
 use futures_util::future::join_all;
@@ -25,7 +27,9 @@ const NAME: &str = "on-idle-timer";
 const DUTIES: &[Duty] = &[
     Duty { name: "carrying on with claims", run: |tick| Box::pin(carry_on::run(tick)) },
     Duty { name: "placing pods that wait", run: |tick| Box::pin(pods_that_wait::run(tick)) },
-    Duty { name: "taking nodes away", run: |tick| Box::pin(commands::run(tick)) },
+    Duty { name: "taking nodes away", run: |tick| Box::pin(disrupt::run(tick)) },
+    Duty { name: "closing leaks", run: |tick| Box::pin(leaks::run(tick)) },
+    Duty { name: "counting what is spent", run: |tick| Box::pin(ledger::run(tick)) },
 ];
 
 /// The function, as the host serves it.

@@ -4,7 +4,6 @@ use decide::provision::nominated_on;
 use jiff::SignedDuration;
 use model::{Answer, Claim, ObjectSeen, PendingPod, PodPending, ResourceVersion, SnapshotCarried, SnapshotMissing};
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 use crate::{findings::Findings, read::Tick};
 
@@ -42,7 +41,7 @@ pub async fn run(tick: Arc<Tick>) -> Findings {
     let event =
         PodPending { cluster, subject, pod, snapshot: SnapshotCarried::Missing(SnapshotMissing::NotSent) };
     // Whoever else decides in this process is kept apart by the Lease.
-    match on_pending_pod::handle(&tick.parts, &Mutex::new(()), event).await {
+    match on_pending_pod::carry_on(&tick.parts, event).await {
         Answer::Done { reason } => Findings { done: vec![reason], ..Findings::default() },
         Answer::Failed { reason, .. } => Findings::failure(reason),
         // It has been told why, or somebody else is placing it.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use model::{Answer, Claim, IdleTick};
 use std::sync::Arc;
 
-use crate::turn::TickTurn;
+use crate::{clouds::CloudsOnce, turn::TickTurn};
 
 /// One tick, for all duties.
 pub struct Tick {
@@ -14,6 +14,7 @@ pub struct Tick {
     pub event: IdleTick,
     /// All of them, as they were when the tick began.
     pub claims: Vec<ClaimRead>,
+    pub(crate) clouds: CloudsOnce,
     pub(crate) turn: TickTurn,
 }
 
@@ -25,7 +26,7 @@ pub enum Read {
 pub async fn read(parts: Arc<Parts>, event: IdleTick) -> Read {
     let said = |what: &str| format!("the idle timer of cluster {} ticked; {what}", event.cluster);
     match parts.cluster.claims().await {
-        Ok(claims) => Read::Seen(Box::new(Tick { parts, event, claims, turn: TickTurn::default() })),
+        Ok(claims) => Read::Seen(Box::new(Tick { parts, event, claims, clouds: CloudsOnce::default(), turn: TickTurn::default() })),
         // Then nobody knows which claims there are, and what has none must not be guessed.
         Err(error) if error.is_not_found() => {
             Read::Answered(Answer::nothing(said("this cluster serves no NodeClaims, so there is nothing to look after")))

@@ -1,7 +1,7 @@
 //! on-pending-pod: a pod finds no node. Read, decide, act, report: for all pods that wait, together.
 
 mod answers;
-mod pools;
+pub mod pools;
 mod read;
 mod turn;
 
@@ -10,6 +10,7 @@ use model::{Answer, PodPending};
 use std::{sync::Arc, time::Instant};
 use tokio::sync::Mutex;
 
+pub use read::known_by_its_node;
 use read::{Read, Waits};
 
 const NAME: &str = "on-pending-pod";
@@ -32,8 +33,13 @@ pub fn function(parts: PartsSource) -> Function {
     })
 }
 
+/// The same, for whoever goes on in the place of a lost event.
+pub async fn carry_on(parts: &Parts, event: PodPending) -> Answer {
+    handle(parts, &Mutex::new(()), event).await
+}
+
 /// Decides for every pod that waits, and answers for the one of the event.
-pub async fn handle(parts: &Parts, gate: &Mutex<()>, event: PodPending) -> Answer {
+async fn handle(parts: &Parts, gate: &Mutex<()>, event: PodPending) -> Answer {
     if let Waits::Answered(answer) = read::waits(parts, &event).await {
         return answer;
     }

@@ -14,16 +14,16 @@
 //! | `make_claim`, `make_as_written` | create | karpenter.sh | nodeclaims | cluster |
 //! | `claims` | list | karpenter.sh | nodeclaims | cluster |
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
-//! | `nodes`, `nodes_of`, `scene_source` | list | | nodes | cluster |
+//! | `nodes`, `nodes_of`, `scene_source`, `whole_source` | list | | nodes | cluster |
 //! | `pod` | get | | pods | cluster |
-//! | `pods_on`, `pods_waiting`, `volumes_attached`, `scene_source` | list | | pods | cluster |
-//! | `scene_source` | list | apps | daemonsets | cluster |
-//! | `scene_source` | list | | namespaces | cluster |
-//! | `scene_source` | list | | persistentvolumeclaims | cluster |
-//! | `scene_source` | list | | persistentvolumes | cluster |
-//! | `scene_source` | list | storage.k8s.io | storageclasses | cluster |
-//! | `scene_source` | list | storage.k8s.io | csinodes | cluster |
-//! | `scene_source` | list | policy | poddisruptionbudgets | cluster |
+//! | `pods_on`, `pods_waiting`, `volumes_attached`, `scene_source`, `whole_source` | list | | pods | cluster |
+//! | `scene_source`, `whole_source` | list | apps | daemonsets | cluster |
+//! | `scene_source`, `whole_source` | list | | namespaces | cluster |
+//! | `scene_source`, `whole_source` | list | | persistentvolumeclaims | cluster |
+//! | `scene_source`, `whole_source` | list | | persistentvolumes | cluster |
+//! | `scene_source`, `whole_source` | list | storage.k8s.io | storageclasses | cluster |
+//! | `scene_source`, `whole_source` | list | storage.k8s.io | csinodes | cluster |
+//! | `scene_source`, `whole_source` | list | policy | poddisruptionbudgets | cluster |
 //! | `volumes_attached` | list | storage.k8s.io | volumeattachments | cluster |
 //! | `volumes_attached` | get | | persistentvolumeclaims | cluster |
 //! | `pool_annotations` | get | karpenter.sh | nodepools | cluster |
@@ -33,13 +33,14 @@
 //! | `class_objects` | list | (of the class) | (its plural) | cluster |
 //! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
 //! | `take_machine`, `note_machine`, `release_machine`, `machine_off_since`, `take_turn` | get | coordination.k8s.io | leases | own namespace |
-//! | `machines_held` | list | coordination.k8s.io | leases | own namespace |
+//! | `machines_held`, `leases_of_ours` | list | coordination.k8s.io | leases | own namespace |
 //! | `take_machine`, `take_turn` | create | coordination.k8s.io | leases | own namespace |
-//! | `take_machine`, `note_machine`, `release_machine`, `take_turn`, `keep_turn`, `end_turn` | patch | coordination.k8s.io | leases | own namespace |
+//! | `take_machine`, `note_machine`, `release_machine`, `take_turn`, `keep_turn`, `end_turn`, `free_lease` | patch | coordination.k8s.io | leases | own namespace |
+//! | `delete_lease` | delete | coordination.k8s.io | leases | own namespace |
 //! | `secret` | get | | secrets | own namespace |
-//! | `stock`, `remember` | get | | configmaps | own namespace |
-//! | `remember` | create | | configmaps | own namespace |
-//! | `remember` | patch | | configmaps | own namespace |
+//! | `stock`, `stock_lines`, `remember`, `spending` | get | | configmaps | own namespace |
+//! | `remember`, `write_spending` | create | | configmaps | own namespace |
+//! | `remember`, `forget`, `write_spending` | patch | | configmaps | own namespace |
 //! | `change_claim` | patch | karpenter.sh | nodeclaims | cluster |
 //! | `write_status` | patch | karpenter.sh | nodeclaims/status | cluster |
 //! | `delete_claim` | delete | karpenter.sh | nodeclaims | cluster |
@@ -47,7 +48,7 @@
 //! | `delete_node` | delete | | nodes | cluster |
 //! | `evict` | create | | pods/eviction | cluster |
 //! | `delete_pod` | delete | | pods | cluster |
-//! | `note` | create | events.k8s.io | events | default |
+//! | `note`, `note_node` | create | events.k8s.io | events | default |
 //! | `note_pod` | get | events.k8s.io | events | cluster |
 //! | `note_pod` | create | events.k8s.io | events | cluster |
 //!
@@ -70,6 +71,7 @@ mod events;
 mod fields;
 mod launch_record;
 mod leases;
+mod left_over;
 mod look;
 mod look_more;
 mod look_scene;
@@ -83,6 +85,7 @@ mod read_pod;
 mod refuse;
 pub mod rights;
 pub mod scene;
+mod spending;
 mod stock;
 mod turns;
 mod volumes;

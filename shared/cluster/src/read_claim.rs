@@ -40,6 +40,14 @@ pub struct ClaimAsRead {
 }
 
 impl ClaimRead {
+    /// `None` for one that cannot be read.
+    pub fn claim(self) -> Option<Claim> {
+        match self {
+            ClaimRead::Claim(read) => Some(read.claim),
+            ClaimRead::Malformed(_) => None,
+        }
+    }
+
     pub fn key(&self) -> &InstanceKey {
         match self {
             ClaimRead::Claim(read) => &read.claim.key,

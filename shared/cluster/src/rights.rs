@@ -58,6 +58,7 @@ pub(crate) const GET_OWN_LEASE: Right<'_> = Right { place: Place::Own, ..GET_LEA
 pub(crate) const CREATE_OWN_LEASE: Right<'_> = Right { verb: "create", ..GET_OWN_LEASE };
 pub(crate) const LIST_OWN_LEASES: Right<'_> = Right { verb: "list", ..GET_OWN_LEASE };
 pub(crate) const PATCH_OWN_LEASE: Right<'_> = Right { verb: "patch", ..GET_OWN_LEASE };
+pub(crate) const DELETE_OWN_LEASE: Right<'_> = Right { verb: "delete", ..GET_OWN_LEASE };
 pub(crate) const GET_SECRET: Right<'_> = Right { verb: "get", group: "", resource: "secrets", place: Place::Own };
 pub(crate) const GET_STOCK: Right<'_> = Right { verb: "get", group: "", resource: "configmaps", place: Place::Own };
 pub(crate) const CREATE_STOCK: Right<'_> = Right { verb: "create", ..GET_STOCK };
@@ -101,6 +102,7 @@ pub const ALL: &[Right<'_>] = &[
     CREATE_OWN_LEASE,
     LIST_OWN_LEASES,
     PATCH_OWN_LEASE,
+    DELETE_OWN_LEASE,
     GET_SECRET,
     GET_STOCK,
     CREATE_STOCK,

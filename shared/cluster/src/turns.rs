@@ -24,7 +24,7 @@ pub const TICKING: Turns = Turns { lease: "pilotlight-ticking", length: SignedDu
 /// What people take turns at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turns {
-    lease: &'static str,
+    pub(crate) lease: &'static str,
     /// How long a turn lasts that nobody gives back.
     pub length: SignedDuration,
 }

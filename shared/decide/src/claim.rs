@@ -20,7 +20,7 @@ use model::{
 };
 use std::collections::BTreeMap;
 
-use crate::conditions;
+use crate::{conditions, money::Money};
 
 pub use policy::Policy;
 pub use whose::{AlsoManage, Ours, Whose, depends_on_karpenter, provider_of_class, whose};
@@ -38,6 +38,7 @@ pub struct Situation {
     /// The nodes that belong to the claim.
     pub nodes: Vec<Node>,
     pub policy: Policy,
+    pub money: Money,
     /// The provider keeps secrets for joining, and wants to hear when they are not needed any more.
     pub tell_joined: bool,
     pub now: Timestamp,
@@ -137,6 +138,8 @@ pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conc
 fn cut_short(plan: &Plan, results: &[ActionResult]) -> Option<Next> {
     plan.actions.iter().zip(results).find_map(|(action, result)| match (action, result) {
         (_, ActionResult::Lost) => Some(later("somebody else is working on it", Duration::from_secs(1))),
+        // Somebody removed the ledger: it is made again.
+        (Action::Reserve(_), ActionResult::WasGone) => Some(later("what is spent is counted", Duration::from_secs(1))),
         // The claim is still there, and so are its times.
         (Action::ChangeNode(_), ActionResult::WasGone) => Some(later("its node is gone", Duration::from_secs(1))),
         (_, ActionResult::WasGone) => Some(Next::Answer(Answer::nothing("it is gone"))),

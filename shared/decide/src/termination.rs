@@ -15,6 +15,7 @@
 mod conclude;
 mod deadline;
 mod nodes;
+mod orphan;
 mod pods;
 mod stage;
 mod words;
@@ -22,6 +23,7 @@ mod words;
 use jiff::{SignedDuration, Timestamp};
 use model::{Action, Claim, ClaimChange, Conclusion, FinalizerChange, Node, Plan, Pod, PodRef, VolumeAttached};
 
+pub use orphan::{Orphan, orphan_needs_observation, plan_for_orphan};
 use stage::{Emptying, Stage, Wait};
 
 /// From the beginning of the drain until "no pod left" is believed. Karpenter's figure.

@@ -13,7 +13,7 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Claim};
+use model::{Answer, Cap, Claim};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Parts {
     pub repair: Vec<decide::repair::Policy>,
     /// The node that this process runs on, where it knows.
     pub own_node: Option<String>,
+    /// What all machines together may cost an hour.
+    pub max_price: Option<Cap>,
     pub clock: Clock,
 }
 
@@ -75,7 +77,8 @@ impl Parts {
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
         let repair = settings.repair.clone().unwrap_or_else(decide::repair::built_in);
         let own_node = settings.own_node.clone();
-        Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, repair, own_node, clock })
+        let (also_manage, max_price) = (settings.also_manage, settings.max_price.clone());
+        Ok(Parts { cluster, providers, classes, also_manage, max_price, repair, own_node, clock })
     }
 }
 

@@ -11,6 +11,8 @@ pub mod duration;
 pub mod event;
 pub mod ids;
 pub mod instance;
+pub mod left_over;
+pub mod money;
 pub mod names;
 pub mod node;
 pub mod offering;
@@ -32,11 +34,13 @@ pub use event::{
 };
 pub use ids::{ClusterId, InvalidId, Namespace, ObjectName, ResourceVersion, Uid};
 pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress, Rebooted};
+pub use left_over::{LeaseOf, LeaseSeen, StockLine};
+pub use money::{Cap, Entry, Ledger};
 pub use node::{Node, NodeCondition, Pod, PodKind, VolumeAttached};
 pub use offering::{Arch, CapacityType, Gpu, InvalidCapacityType, Offering, OfferingId, Price, Stock};
 pub use plan::{
     Action, ActionResult, ClaimChange, Conclusion, Failure, FinalizerChange, Next, NodeChange, Note, OwnerChange, Plan,
-    PodRef, Retry,
+    PodRef, Reservation, Retry,
 };
 pub use provision::{ClaimToMake, PodNote, PoolRef};
 pub use requirement::{InvalidOperator, Operator, Requirement};

@@ -1,7 +1,7 @@
 //! Sends an event for every change of a claim or its node, for every pod that finds no node, and for every tick of the timer,
 //! and does what the answers ask for: call again, or later.
 
-use model::Answer;
+use model::{Answer, Cap};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -39,6 +39,8 @@ pub struct Messenger {
     pub faults: DeliveryFaults,
     /// Every event is lost, for ever: only the timer ticks.
     pub only_ticks: bool,
+    /// What all machines together may cost an hour.
+    pub cap: Option<Cap>,
     pub telling: Telling,
 }
 
@@ -64,6 +66,7 @@ impl Messenger {
             copies: 1,
             faults: DeliveryFaults::default(),
             only_ticks: false,
+            cap: None,
             telling: Arc::new(|_| {}),
         }
     }
@@ -186,7 +189,7 @@ impl Messenger {
     }
 
     fn start(&self, user: &str) -> Option<Copy> {
-        Copy::start(&self.world, user, &self.functions)
+        Copy::with_cap(&self.world, user, &self.functions, self.cap.clone())
             .inspect_err(|problem| tracing::error!(user, problem, "a copy did not start"))
             .ok()
     }

@@ -7,6 +7,7 @@ use cluster::Cluster;
 use decide::claim::AlsoManage;
 use host::parts::{Classes, Clock, Parts, Rack};
 use http::Request;
+use model::Cap;
 use provider::dressed;
 use provider_aks::{TokenError, Tokens, Transport as _};
 use provider_power::environment;
@@ -42,7 +43,7 @@ pub fn environment(world: &World) -> Vec<(String, String)> {
     webhooks.enumerate().flat_map(of_machine).collect()
 }
 
-pub fn parts(world: &World, pulse: &Pulse, user: &str) -> Result<Parts, String> {
+pub fn parts(world: &World, pulse: &Pulse, user: &str, max_price: Option<Cap>) -> Result<Parts, String> {
     let cluster = Cluster::new(client(world, pulse, user), "default".to_owned());
     let line = Arc::new(Line { world: world.clone(), pulse: pulse.clone() });
     let world_clock = world.clock;
@@ -58,7 +59,8 @@ pub fn parts(world: &World, pulse: &Pulse, user: &str) -> Result<Parts, String> 
     providers.add(dressed(Rack::new(cluster.clone(), &environment, clock.clone(), carrier), limits()));
     let classes = Classes { scaleway_defaults: scaleway_class() };
     let repair = decide::repair::built_in();
-    Ok(Parts { cluster, providers, classes, also_manage: AlsoManage::default(), repair, own_node: None, clock })
+    let (also_manage, own_node) = (AlsoManage::default(), None);
+    Ok(Parts { cluster, providers, classes, also_manage, max_price, repair, own_node, clock })
 }
 
 /// How machines of the world's Scaleway join the world's cluster.

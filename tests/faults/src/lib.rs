@@ -4,11 +4,13 @@
 
 mod claims;
 mod commands;
+mod left_behind;
 mod pods;
 pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
 pub use commands::COMMAND;
+pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
 pub use theatre::{FUNCTIONS, Theatre, WITH_TIMER, condition};

@@ -75,6 +75,13 @@ impl Theatre {
         self.work = Some(tokio::spawn(messenger.run()));
     }
 
+    /// Nobody works any more: whatever happens now, no function hears of it.
+    pub fn stop(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.abort();
+        }
+    }
+
     pub fn claims(&self) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
         Api::all_with(self.world.client("person"), &ApiResource::from_gvk_with_plural(&kind, "nodeclaims"))

@@ -67,7 +67,7 @@ async fn a_replacement_is_usable_before_its_candidates_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_binds_at_any_step_before_the_deletion_survives() {
-    for phase in ["Recorded", "Tainted", "Making", "Waiting"] {
+    for phase in ["Recorded", "Tainted", "Waiting"] {
         let theatre = with_claims(Kind::Scaleway, &["gpu1"]).await;
         let node = theatre.node_of("gpu1");
         theatre.begin(&["gpu1"], &[Kind::Scaleway.claim("new1")], json!({})).await;

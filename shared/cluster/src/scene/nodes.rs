@@ -119,7 +119,8 @@ fn node_there(node: Node, claim: Option<&Claim>, limits: BTreeMap<String, u32>) 
     let initialized = initialized && !reboots;
     let mut labels = node.labels;
     let mut taints = node.taints;
-    taints.retain(|taint| !reboots || taint.key != names::DISRUPTED_TAINT);
+    let passes = |key: &str| key == names::DISRUPTED_TAINT || key.starts_with("node.kubernetes.io/");
+    taints.retain(|taint| !reboots || !passes(&taint.key));
     let (mut promised, mut capacity) = (Resources::new(), node.capacity);
     if let Some(claim) = claim {
         promised = promise(claim);

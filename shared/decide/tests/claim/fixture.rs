@@ -70,6 +70,7 @@ pub fn asked() -> Situation {
         stock: StockMemory::default(),
         nodes: vec![],
         policy: Policy::default(),
+        money: Default::default(),
         tell_joined: false,
         now: at(0),
     }

@@ -1,6 +1,7 @@
 //! Where the cluster is, which providers are set up, and what else is managed: the variables of the systems we replace.
 
 use decide::claim::AlsoManage;
+use model::Cap;
 use provider_power::environment::{self, Environment};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,8 @@ pub struct WorkSettings {
     /// Instead of those that are built in.
     pub repair: Option<Vec<decide::repair::Policy>>,
     pub own_node: Option<String>,
+    /// What all machines together may cost an hour.
+    pub max_price: Option<Cap>,
 }
 
 /// A variable of ours, and the key of the provider's class that it is the default of.
@@ -56,6 +59,7 @@ impl WorkSettings {
             also_manage: also_manage(source, problems),
             repair: repair(source, problems),
             own_node: source.get("PILOTLIGHT_NODE_NAME"),
+            max_price: max_price(source, problems),
         }
     }
 }
@@ -100,6 +104,11 @@ fn repair(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Vec<dec
     const VARIABLE: &str = "PILOTLIGHT_REPAIR_POLICIES";
     let read = super::repair::policies(&source.get(VARIABLE)?);
     read.map_err(|why| add(problems, VARIABLE, why)).ok()
+/// One that cannot be read stops the start: a process that forgot its cap would spend without one.
+fn max_price(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Cap> {
+    const VARIABLE: &str = "PILOTLIGHT_MAX_PRICE_PER_HOUR";
+    let text = source.get(VARIABLE)?;
+    Cap::read(&text).map_err(|why| add(problems, VARIABLE, why)).ok()
 }
 
 fn also_manage(source: &SettingSource, problems: &mut Vec<Problem>) -> AlsoManage {

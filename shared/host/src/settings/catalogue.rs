@@ -13,7 +13,7 @@ const fn known(variable: &'static str, meaning: &'static str, default: &'static 
     Known { variable, meaning, default, example }
 }
 
-pub static CATALOGUE: [Known; 35] = [
+pub static CATALOGUE: [Known; 36] = [
     known("PORT", "port to serve HTTP on (Knative sets it)", "8080", "8080"),
     known("PILOTLIGHT_BIND", "address to serve HTTP on", "all interfaces", "127.0.0.1"),
     known(
@@ -68,6 +68,12 @@ pub static CATALOGUE: [Known; 35] = [
         "claims of others to manage too: karpenter (pools of a Karpenter that runs), kaito-karpenter",
         "",
         "karpenter",
+    ),
+    known(
+        "PILOTLIGHT_MAX_PRICE_PER_HOUR",
+        "what all machines together may cost an hour; a NodePool has its own in pilotlight.dev/max-price-per-hour",
+        "no cap",
+        "12.50 EUR",
     ),
     known(
         "ARM_SUBSCRIPTION_ID",
