@@ -3,7 +3,7 @@
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Node};
 use kube::{
     Api,
-    api::{Patch, PatchParams, PostParams},
+    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -100,6 +100,19 @@ impl Theatre {
                 && stored.value["status"]["phase"] == "Running"
                 && stored.value["metadata"]["deletionTimestamp"].is_null()
         })
+    }
+
+    pub async fn annotate_node(&self, node: &str, key: &str, value: &str) {
+        let nodes: Api<Node> = Api::all(self.world.client("person"));
+        let patch = json!({"metadata": {"annotations": {key: value}}});
+        nodes.patch(node, &PatchParams::default(), &Patch::Merge(&patch)).await.expect("the node is there");
+    }
+
+    pub async fn change_pool(&self, name: &str, patch: Value) {
+        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodePool");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "nodepools");
+        let pools: Api<DynamicObject> = Api::all_with(self.world.client("person"), &resource);
+        pools.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.expect("the pool is there");
     }
 
     /// Writes a condition of a Node, as a watchdog does.
