@@ -61,7 +61,7 @@ fn decide(picture: &Picture) -> Vec<Disruption> {
     for kept in &decision.kept {
         tracing::debug!(node = %kept.node, code = kept.code.as_str(), "not disrupted because {}", kept.reason);
     }
-    decision.disruptions
+    decision.disruptions.into_iter().filter(|disruption| !disruption.nodes.is_empty()).collect()
 }
 
 /// Writes the command down, on its first claim, against the version that was decided on.

@@ -13,7 +13,7 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Cap, Claim};
+use model::{Answer, Cap, Claim, place::Spread};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct Parts {
     pub own_node: Option<String>,
     /// What all machines together may cost an hour.
     pub max_price: Option<Cap>,
+    /// Of the cluster's scheduler, for pods that have no constraint of their own.
+    pub default_spread: Vec<Spread>,
     pub clock: Clock,
 }
 
@@ -76,9 +78,17 @@ impl Parts {
         providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
         let repair = settings.repair.clone().unwrap_or_else(decide::repair::built_in);
-        let own_node = settings.own_node.clone();
-        let (also_manage, max_price) = (settings.also_manage, settings.max_price.clone());
-        Ok(Parts { cluster, providers, classes, also_manage, max_price, repair, own_node, clock })
+        Ok(Parts {
+            cluster,
+            providers,
+            classes,
+            also_manage: settings.also_manage,
+            repair,
+            own_node: settings.own_node.clone(),
+            max_price: settings.max_price.clone(),
+            default_spread: settings.default_spread.clone(),
+            clock,
+        })
     }
 }
 

@@ -6,6 +6,7 @@ mod claims;
 mod commands;
 mod left_behind;
 mod pods;
+mod post;
 pub mod sweep;
 mod theatre;
 
@@ -13,4 +14,5 @@ pub use claims::{KINDS, Kind};
 pub use commands::COMMAND;
 pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
+pub use post::Placings;
 pub use theatre::{FUNCTIONS, Theatre, WITH_TIMER, condition};

@@ -36,6 +36,10 @@ async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
     let mut source = parts.cluster.whole_source().await?;
     source.pools = pools.sources.clone();
     source.catalogues = pools.catalogues.clone();
+    if !parts.default_spread.is_empty() {
+        source.default_spread = parts.default_spread.clone();
+        parts.cluster.selecting(&mut source).await?;
+    }
     source.claims = parts.cluster.claims().await?;
     source.now = tick.now();
     let claims = known(&source.claims);

@@ -68,7 +68,7 @@ impl<'a> Moving<'a> {
             shape.pods.iter().for_each(|pod| shape_of[*pod] = Some(id));
         }
         let mut turn = vec![0; solver.shapes.len()];
-        order::of_shapes(&solver).into_iter().enumerate().for_each(|(at, shape)| turn[shape] = at);
+        order::of_shapes(&solver, &[]).into_iter().enumerate().for_each(|(at, shape)| turn[shape] = at);
         let mut moving = Moving { solver, shape_of, turn, on: vec![vec![]; scene.nodes.len()] };
         for (pod, home) in homes.iter().enumerate().filter(|(_, home)| **home < scene.nodes.len()) {
             if let Some(shape) = moving.shape_of[pod] {

