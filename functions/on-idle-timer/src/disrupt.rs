@@ -9,7 +9,7 @@ mod note;
 use cluster::command_text;
 use core::time::Duration;
 use decide::command::{begin, name_replacements};
-use model::{ClaimChange, InstanceKey, PodKind, Uid, disruption::Disruption, names};
+use model::{ClaimChange, ConditionKind, InstanceKey, PodKind, Uid, disruption::Disruption, names};
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use crate::{commands, findings::Findings, read::Tick};
@@ -29,6 +29,10 @@ pub async fn run(tick: Arc<Tick>) -> Findings {
 }
 
 async fn begin_new(tick: &Tick) -> Result<Findings, String> {
+    // Nothing of ours is up: there is nothing to look at, and no cloud to ask for prices.
+    if !tick.known_claims().any(|claim| claim.is(ConditionKind::Initialized)) {
+        return Ok(Findings::default());
+    }
     let picture = look::look(tick).await?;
     let findings = note::note(tick, &picture).await;
     if decide(&picture).is_empty() {

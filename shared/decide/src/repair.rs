@@ -14,6 +14,7 @@ use model::{
 use regex::Regex;
 
 pub use built_in::built_in;
+pub(crate) use built_in::is_notice;
 
 /// For so long a machine that was started anew is not started anew again: it is replaced.
 pub const REBOOT_HELPS_ONCE_IN: SignedDuration = SignedDuration::from_hours(24);

@@ -1,6 +1,6 @@
 //! Whether a command may still go on: nobody else has its claims, its nodes are closed, and no new work came to them.
 
-use model::{Claim, CommandPhase, CommandWork, Pod, PodKind, disruption::Reason, names};
+use model::{Claim, CommandOrder, CommandPhase, CommandWork, Pod, PodKind, disruption::Reason, names};
 
 use super::{Candidate, Situation, deeds};
 
@@ -16,7 +16,8 @@ pub(super) fn overtaken(seen: &Situation) -> Option<String> {
     seen.candidates.iter().find_map(|candidate| {
         let name = &candidate.key.name;
         let Some(claim) = &candidate.claim else { return Some(format!("NodeClaim {name} is gone")) };
-        if claim.deleted_at.is_some() {
+        // One that goes anyway may be deleted by anybody: that is what was wanted.
+        if claim.deleted_at.is_some() && seen.record.order != CommandOrder::AtOnce {
             return Some(format!("somebody deleted NodeClaim {name}"));
         }
         if candidate.record.as_ref().is_some_and(|record| record.id != seen.record.id) {

@@ -2,7 +2,7 @@
 //! what is known of GPU faults.
 
 use jiff::SignedDuration;
-use model::{Truth, disruption::Remedy};
+use model::{NodeCondition, Truth, disruption::Remedy};
 use regex::Regex;
 
 use super::Policy;
@@ -48,6 +48,11 @@ const LINES: &[Line] = &[
 
 /// A spot machine that is about to be taken away, in the words that clouds have for it.
 const NOTICES: [&str; 3] = ["PreemptionScheduled", "PreemptScheduled", "TerminateScheduled"];
+
+/// Whether a cloud has said that it takes the machine away in a moment.
+pub(crate) fn is_notice(condition: &NodeCondition) -> bool {
+    condition.status == Truth::True && NOTICES.contains(&condition.kind.as_str())
+}
 
 pub fn built_in() -> Vec<Policy> {
     let line = |(condition, status, reason, minutes, priority, remedy): &Line| Policy {
