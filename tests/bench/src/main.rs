@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
+mod consolidate;
 mod event;
 mod forwarder;
 mod forwarder_events;
@@ -74,6 +75,8 @@ enum Part {
     Latency,
     /// Placing pods: speed, nodes, memory, packing.
     Solver,
+    /// Deciding which nodes go.
+    Consolidate,
 }
 
 fn main() -> ExitCode {
@@ -129,6 +132,9 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     }
     if wanted(Part::Solver) {
         measurements.extend(solver::measure(&arguments.data)?);
+    }
+    if wanted(Part::Consolidate) {
+        measurements.extend(consolidate::measure()?);
     }
     Ok(measurements)
 }

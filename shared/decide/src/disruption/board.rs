@@ -5,7 +5,7 @@ use model::{
     disruption::{Decision, Disruption, Kept, KeptCode, Reason},
     place::{NodeStage, PodThere, Scene, Where},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     Situation, Stay,
@@ -28,6 +28,9 @@ pub struct Board<'s> {
     /// Of each pod of that scene: its node, and its position in the inventory.
     pub homes: Vec<usize>,
     pub pods: Vec<usize>,
+    /// Of each node: its pods in that scene, which stand together.
+    ranges: Vec<Range<usize>>,
+    by_node: Vec<Option<usize>>,
 }
 
 /// What is chosen, step by step.
@@ -71,9 +74,23 @@ impl<'s> Board<'s> {
                 None => {}
             }
         }
-        let mut board = Board { situation, candidates, others, scene, homes: vec![], pods: vec![] };
+        let ranges = vec![0..0; scene.nodes.len()];
+        let mut by_node = vec![None; scene.nodes.len()];
+        candidates.iter().enumerate().for_each(|(at, of): (usize, &Candidate<'_>)| by_node[of.node] = Some(at));
+        let mut board = Board { situation, candidates, others, scene, homes: vec![], pods: vec![], ranges, by_node };
         board.lift_pods();
         board
+    }
+
+    /// The candidate that a node of the scene is.
+    pub fn candidate_at(&self, node: usize) -> Option<usize> {
+        self.by_node.get(node).copied().flatten()
+    }
+
+    /// The pods of a candidate, as positions in the board's scene.
+    pub fn pods_of(&self, candidate: usize) -> Range<usize> {
+        let node = self.candidates.get(candidate).map(|of| of.node);
+        node.and_then(|node| self.ranges.get(node)).cloned().unwrap_or_default()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -87,6 +104,7 @@ impl<'s> Board<'s> {
             let stays = |at: &usize| {
                 candidate.left_behind.contains(at) && candidate.termination_grace().is_some() && candidate.here.unhealthy.is_none()
             };
+            let first = self.homes.len();
             for at in candidate.moving.iter().filter(|at| !stays(at)) {
                 let Some(pod) = self.situation.inventory.pods.get(*at).and_then(|pod| pod.moves.clone()) else { continue };
                 self.scene.pods.push(model::place::PodToPlace { planned: None, ..pod });
@@ -94,6 +112,7 @@ impl<'s> Board<'s> {
                 self.pods.push(*at);
                 lifted[*at] = true;
             }
+            self.ranges[candidate.node] = first..self.homes.len();
         }
         let bound = core::mem::take(&mut self.scene.bound);
         self.scene.bound = bound.into_iter().zip(lifted).filter(|(_, lifted)| !lifted).map(|(pod, _)| pod).collect();

@@ -39,8 +39,7 @@ pub fn reboot(board: &Board<'_>, at: usize, why: &str) -> Disruption {
 pub fn first_terminated(board: &Board<'_>, at: usize, reason: Reason, why: &str) -> Disruption {
     let of = &board.candidates[at];
     let why = format!("{why}; there is no room for a replacement as long as it is there, so it goes first");
-    let later = |pod: &usize| moved(board, *pod, of, To::Later);
-    let moves = pods_of(board, of).iter().filter_map(later).collect();
+    let moves = board.pods_of(at).filter_map(|pod| moved(board, pod, of, To::Later)).collect();
     let command = deletion(board, at, reason, &why);
     Disruption { order: Order::TerminateFirst, saves: 0, moves, drain_within: drain_within(of, reason), ..command }
 }
@@ -82,7 +81,7 @@ pub fn replaced(
     let mut moves = vec![];
     for at in &sorted {
         let of = &board.candidates[*at];
-        for pod in pods_of(board, of) {
+        for pod in board.pods_of(*at) {
             let to = match choosing.moving.spotted(pod) {
                 Spotted::Node(node) => board.scene.nodes.get(node).map(|node| To::Node(node.name.clone())),
                 Spotted::Claim(claim) => positions.iter().position(|one| *one == claim).map(To::Replacement),
@@ -126,13 +125,6 @@ fn leaving(of: &Candidate<'_>) -> Leaving {
         pool: of.there.pool.clone().unwrap_or_else(|| of.there.name.clone()),
         price: of.paid.as_ref().ok().map(|paid| paid.price),
     }
-}
-
-/// The pods of a candidate, as positions in the board's scene. They were lifted together, so they stand together.
-fn pods_of(board: &Board<'_>, of: &Candidate<'_>) -> Vec<usize> {
-    let first = board.homes.iter().position(|home| *home == of.node);
-    let from = first.unwrap_or(board.homes.len());
-    (from..board.homes.len()).take_while(|at| board.homes[*at] == of.node).collect()
 }
 
 fn moved(board: &Board<'_>, pod: usize, of: &Candidate<'_>, to: To) -> Option<Move> {

@@ -160,16 +160,13 @@ impl<'c, 'b> Search<'c, 'b> {
         let nodes: Vec<_> = set.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].kind())).collect();
         let before = self.choosing.moving.cost();
         let mut trial = self.choosing.moving.without(&nodes, GivesBack::PoolLimits, still_time);
-        let mut verdict = match trial.homeless.first().copied() {
+        let verdict = match trial.homeless.first().copied() {
             Some(pod) => Err(self.homeless(pod)),
-            None => Ok(()),
+            None => {
+                let repacked = set.len() > 1 && self.choosing.moving.improve(&mut trial, still_time);
+                self.judge(set, &trial.moved, before, repacked)
+            }
         };
-        if verdict.is_ok() && set.len() > 1 {
-            self.choosing.moving.improve(&mut trial, still_time);
-        }
-        if verdict.is_ok() {
-            verdict = self.judge(set, &trial.moved, before);
-        }
         if let Err(stay) = verdict {
             self.choosing.moving.undo(trial);
             return Err(stay);
@@ -195,7 +192,7 @@ impl<'c, 'b> Search<'c, 'b> {
     }
 
     /// Whether it pays. The pods stand where they would go.
-    fn judge(&mut self, set: &[usize], moved: &[usize], before: u64) -> Result<(), Stay> {
+    fn judge(&mut self, set: &[usize], moved: &[usize], before: u64, repacked: bool) -> Result<(), Stay> {
         let price = self.price(set);
         let cost = self.choosing.moving.cost();
         let on_claims = moved.iter().any(|pod| matches!(self.choosing.moving.spotted(*pod), Spotted::Claim(_)));
@@ -205,29 +202,24 @@ impl<'c, 'b> Search<'c, 'b> {
             return Err(Stay::new(KeptCode::NotCheaper, words));
         }
         if !on_claims && cost == before {
-            return self.worth_it(set, i64::try_from(price).unwrap_or(i64::MAX));
+            return self.worth_it(set, signed(price));
         }
         // What a claim may list depends on the nodes that it stands for.
+        let groups = if repacked { self.groups(&[&self.taken[..], set].concat()) } else { vec![self.group_of(moved)] };
         let mut costs: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut all = self.taken.clone();
-        all.extend(set);
-        for group in self.groups(&all).into_iter().filter(|group| !group.claims.is_empty()) {
-            let touched = group.nodes.iter().any(|at| set.contains(at)) || set.len() > 1;
-            if touched {
-                let planned = group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
-                let narrowed = replacing::narrow(self.choosing.board, &group.nodes, planned)?;
-                costs.extend(group.claims.iter().copied().zip(narrowed.into_iter().map(|(_, cost)| cost)));
-            } else {
-                costs.extend(group.claims.iter().filter_map(|claim| Some((*claim, *self.costs.get(claim)?))));
-            }
+        for group in groups.into_iter().filter(|group| !group.claims.is_empty()) {
+            let planned = group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
+            let narrowed = replacing::narrow(self.choosing.board, &group.nodes, planned)?;
+            costs.extend(group.claims.iter().copied().zip(narrowed.into_iter().map(|(_, cost)| cost)));
         }
-        let sum = |costs: &BTreeMap<usize, u64>| i64::try_from(costs.values().sum::<u64>()).unwrap_or(i64::MAX);
-        let saving = i64::try_from(price).unwrap_or(i64::MAX) - (sum(&costs) - sum(&self.costs));
+        let older = if repacked { self.costs.values().sum() } else { self.cost_of(&costs) };
+        let newer: u64 = costs.values().sum();
+        let saving = signed(price) + signed(older) - signed(newer);
         let least = set.iter().map(|at| {
             let of = &self.choosing.board.candidates[*at];
             of.price().saturating_mul(u64::from(of.pool_here.minimum_saving)) / 1000
         });
-        let least = i64::try_from(least.sum::<u64>()).unwrap_or(i64::MAX);
+        let least = signed(least.sum::<u64>());
         if saving <= 0 || saving < least {
             let words = format!(
                 "a replacement would save {} of its {} an hour, which is less than moving is worth ({} at the least)",
@@ -239,7 +231,11 @@ impl<'c, 'b> Search<'c, 'b> {
             return Err(Stay::new(code, words));
         }
         self.worth_it(set, saving)?;
-        self.costs = costs;
+        if repacked {
+            self.costs = costs;
+        } else {
+            self.costs.extend(costs);
+        }
         Ok(())
     }
 
@@ -273,33 +269,52 @@ impl<'c, 'b> Search<'c, 'b> {
         Ok(())
     }
 
+    /// What these claims cost before.
+    fn cost_of(&self, claims: &BTreeMap<usize, u64>) -> u64 {
+        claims.keys().filter_map(|claim| self.costs.get(claim)).sum()
+    }
+
+    /// The claims that these pods are on, with all nodes whose pods are there, and their other claims.
+    fn group_of(&self, pods: &[usize]) -> Group {
+        let board = self.choosing.board;
+        let claim_of = |pod: usize| match self.choosing.moving.spotted(pod) {
+            Spotted::Claim(claim) => Some(claim),
+            Spotted::Node(_) | Spotted::Nowhere => None,
+        };
+        let mut claims: BTreeSet<usize> = BTreeSet::new();
+        let mut nodes: BTreeSet<usize> = BTreeSet::new();
+        let mut open: Vec<usize> = pods.iter().filter_map(|pod| claim_of(*pod)).collect();
+        while let Some(claim) = open.pop() {
+            if !claims.insert(claim) {
+                continue;
+            }
+            let homes = self.choosing.moving.of_claim(claim).iter().filter_map(|pod| board.homes.get(*pod));
+            for at in homes.filter_map(|home| board.candidate_at(*home)) {
+                if nodes.insert(at) {
+                    open.extend(board.pods_of(at).filter_map(claim_of));
+                }
+            }
+        }
+        Group { nodes: nodes.into_iter().collect(), claims: claims.into_iter().collect() }
+    }
+
     /// Nodes whose pods share claims belong together; one whose pods all went to nodes stands alone.
     fn groups(&self, nodes: &[usize]) -> Vec<Group> {
         let board = self.choosing.board;
-        let by_node: BTreeMap<usize, usize> = nodes.iter().map(|at| (board.candidates[*at].node, *at)).collect();
         let mut groups: Vec<Group> = vec![];
-        let mut homeless: BTreeSet<usize> = nodes.iter().copied().collect();
-        for claim in 0..self.choosing.moving.claims() {
-            let pods = self.choosing.moving.of_claim(claim);
-            let own: BTreeSet<usize> = pods.iter().filter_map(|pod| by_node.get(board.homes.get(*pod)?).copied()).collect();
-            if own.is_empty() {
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        for at in nodes {
+            if seen.contains(at) {
                 continue;
             }
-            homeless.retain(|at| !own.contains(at));
-            let mut merged = Group { nodes: own.into_iter().collect(), claims: vec![claim] };
-            let (near, far): (Vec<Group>, Vec<Group>) =
-                groups.into_iter().partition(|group| group.nodes.iter().any(|at| merged.nodes.contains(at)));
-            for group in near {
-                merged.nodes.extend(group.nodes);
-                merged.claims.extend(group.claims);
+            let pods: Vec<usize> = board.pods_of(*at).collect();
+            let mut group = self.group_of(&pods);
+            if group.claims.is_empty() {
+                group.nodes = vec![*at];
             }
-            merged.nodes.sort_unstable();
-            merged.nodes.dedup();
-            merged.claims.sort_unstable();
-            groups = far;
-            groups.push(merged);
+            seen.extend(&group.nodes);
+            groups.push(group);
         }
-        groups.extend(homeless.into_iter().map(|at| Group { nodes: vec![at], claims: vec![] }));
         groups
     }
 
@@ -341,4 +356,8 @@ impl<'c, 'b> Search<'c, 'b> {
             }
         }
     }
+}
+
+fn signed(price: u64) -> i64 {
+    i64::try_from(price).unwrap_or(i64::MAX)
 }

@@ -44,9 +44,19 @@ pub struct Trial<'a> {
     /// As they were.
     counters: Vec<(CounterId, Counter)>,
     placed: Vec<(usize, Option<PlaceId>)>,
-    claims: Vec<Claim>,
-    claim_rooms: Vec<(Vec<i64>, Extra<'a>, usize)>,
+    /// How many claims there were, and those that were changed.
+    claims: usize,
+    changed: Vec<Changed<'a>>,
     limits: Left,
+}
+
+/// A claim as it was, with its room.
+struct Changed<'a> {
+    at: usize,
+    claim: Claim,
+    room: Vec<i64>,
+    extra: Extra<'a>,
+    bucket: usize,
 }
 
 /// What of its limits a node that goes gives back.
@@ -165,15 +175,20 @@ impl<'a> Moving<'a> {
         }
     }
 
-    /// Packs the claims anew where that makes them cheaper. Not to be undone alone: with the trial it belongs to.
-    pub fn improve(&mut self, trial: &mut Trial<'a>, still_time: &mut dyn FnMut() -> bool) {
+    /// Packs the claims anew where that makes them cheaper; answers whether it did. It is undone with its trial.
+    pub fn improve(&mut self, trial: &mut Trial<'a>, still_time: &mut dyn FnMut() -> bool) -> bool {
         if self.solver.places.claims.iter().filter(|claim| !claim.pods.is_empty()).count() < 2 {
-            return;
+            return false;
+        }
+        let before = self.cost();
+        for claim in 0..trial.claims {
+            self.note(trial, self.solver.places.nodes + claim);
         }
         let held: Vec<usize> = self.solver.places.claims.iter().flat_map(|claim| claim.pods.iter().copied()).collect();
         trial.placed.extend(held.into_iter().map(|pod| (pod, self.solver.placed[pod])));
         self.solver.improve(true, still_time);
         self.solver.improve(false, still_time);
+        self.cost() != before
     }
 
     pub fn undo(&mut self, trial: Trial<'a>) {
@@ -185,14 +200,15 @@ impl<'a> Moving<'a> {
         for (pod, place) in trial.placed.into_iter().rev() {
             solver.placed[pod] = place;
         }
-        let claims = trial.claims.len();
-        solver.places.truncate_claims(claims);
-        solver.places.claims = trial.claims;
-        for (at, (room, extra, bucket)) in trial.claim_rooms.into_iter().enumerate() {
+        if solver.places.claims.len() > trial.claims {
+            solver.places.truncate_claims(trial.claims);
+        }
+        for Changed { at, claim, room, extra, bucket } in trial.changed.into_iter().rev() {
             let place = nodes + at;
             solver.places.room_mut(place).copy_from_slice(&room);
             solver.places.extras[place] = extra;
             solver.places.bucket_of[place] = bucket;
+            solver.places.claims[at] = claim;
         }
         for (place, room, extra) in trial.rooms.into_iter().rev() {
             solver.places.room_mut(place).copy_from_slice(&room);
@@ -279,11 +295,6 @@ impl<'a> Moving<'a> {
     }
 
     fn begin(&self) -> Trial<'a> {
-        let places = &self.solver.places;
-        let of_claim = |at: usize| {
-            let place = places.nodes + at;
-            (places.room(place).to_vec(), places.extras[place].clone(), places.bucket_of[place])
-        };
         Trial {
             homeless: vec![],
             moved: vec![],
@@ -292,8 +303,8 @@ impl<'a> Moving<'a> {
             rooms: vec![],
             counters: vec![],
             placed: vec![],
-            claims: places.claims.clone(),
-            claim_rooms: (0..places.claims.len()).map(of_claim).collect(),
+            claims: self.solver.places.claims.len(),
+            changed: vec![],
             limits: self.solver.limits.left(),
         }
     }
@@ -309,8 +320,17 @@ impl<'a> Moving<'a> {
 
     fn note(&self, trial: &mut Trial<'a>, place: PlaceId) {
         let places = &self.solver.places;
-        if place < places.nodes {
-            trial.rooms.push((place, places.room(place).to_vec(), places.extras[place].clone()));
+        let Some(at) = place.checked_sub(places.nodes) else {
+            return trial.rooms.push((place, places.room(place).to_vec(), places.extras[place].clone()));
+        };
+        if at < trial.claims && !trial.changed.iter().any(|known| known.at == at) {
+            trial.changed.push(Changed {
+                at,
+                claim: places.claims[at].clone(),
+                room: places.room(place).to_vec(),
+                extra: places.extras[place].clone(),
+                bucket: places.bucket_of[place],
+            });
         }
     }
 

@@ -143,8 +143,6 @@ fn pods_do_not_move_to_a_node_that_changed_a_short_while_ago() {
 fn a_node_that_waiting_pods_have_room_on_is_left_alone() {
     let mut world = World::new();
     world.node("a", "large").node("b", "small");
-    let mut pod = world.situation.clone();
-    drop(core::mem::take(&mut pod.inventory.pods));
     let mut waiting = model::place::PodToPlace::new(
         model::Namespace::new("default").unwrap(),
         name("waiting"),
@@ -161,10 +159,7 @@ fn a_node_that_waiting_pods_have_room_on_is_left_alone() {
 fn gpu_work_is_not_moved_unless_its_pool_says_so() {
     let mut world = World::new();
     world.node("gpus", "gpu-4").pod("train", 1000);
-    for part in 0..1 {
-        let at = world.situation.provision.scene.bound.len() - 1 - part;
-        world.situation.provision.scene.bound[at].requests.insert(GPU.into(), whole(1));
-    }
+    world.situation.provision.scene.bound[0].requests.insert(GPU.into(), whole(1));
     world.last_pod().moves.as_mut().unwrap().requests.insert(GPU.into(), whole(1));
     let why = stays(&world, "gpus", KeptCode::GpuWork);
     assert!(why.contains("default/train"), "{why}");

@@ -46,6 +46,19 @@ pub struct World {
     pub situation: Situation,
 }
 
+/// `n00 medium [1000, 250]`, node by node.
+impl core::fmt::Debug for World {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let scene = &self.situation.provision.scene;
+        let node = |(at, node): (usize, &NodeThere)| {
+            let own = scene.bound.iter().filter(|pod| pod.node == at);
+            let pods: Vec<i128> = own.map(|pod| pod.requests["cpu"].thousandths()).collect();
+            format!("{} {} {pods:?}", node.name, node.labels[names::INSTANCE_TYPE])
+        };
+        f.debug_list().entries(scene.nodes.iter().enumerate().map(node)).finish()
+    }
+}
+
 pub fn pool_here() -> PoolHere {
     PoolHere {
         consolidate_after: After::Time(SignedDuration::from_secs(30)),
