@@ -108,6 +108,8 @@ fn repair(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Vec<dec
     const VARIABLE: &str = "PILOTLIGHT_REPAIR_POLICIES";
     let read = super::repair::policies(&source.get(VARIABLE)?);
     read.map_err(|why| add(problems, VARIABLE, why)).ok()
+}
+
 /// One that cannot be read stops the start: a process that forgot its cap would spend without one.
 fn max_price(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Cap> {
     const VARIABLE: &str = "PILOTLIGHT_MAX_PRICE_PER_HOUR";
