@@ -22,7 +22,7 @@ const TELLS_JOINED: &str = "scaleway";
 /// Side by side: as many as a cloud's own limits let through anyway.
 const AT_ONCE: usize = 8;
 /// Less than a duty may take, so that what was done is still said.
-const LONGEST: Duration = Duration::from_secs(40);
+const LONGEST: Duration = Duration::from_secs(32);
 /// So many in one tick. Where there are more, the next tick begins where this one ended.
 const MOST: usize = 200;
 

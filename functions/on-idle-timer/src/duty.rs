@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::{findings::Findings, read::Tick};
 
 /// Below the minute that platforms give a function, with time left to say what came of it.
-const LONGEST: Duration = Duration::from_secs(45);
+const LONGEST: Duration = Duration::from_secs(38);
 
 pub struct Duty {
     /// As in `looking for leaks`.

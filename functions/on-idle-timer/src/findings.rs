@@ -85,10 +85,7 @@ mod tests {
         let busy = Findings { under_way: words(&["b goes"]), again: Some(Duration::from_secs(5)), ..did };
         let reason = said("a is closed; under way: b goes");
         check(busy.clone(), &Answer::Later { reason, after: Duration::from_secs(5) });
-        check(
-            busy.and(Findings::failure("c")),
-            &Answer::failed(said("a is closed; under way: b goes; failed: c")),
-        );
+        check(busy.and(Findings::failure("c")), &Answer::failed(said("a is closed; under way: b goes; failed: c")));
         let waits = Findings { under_way: words(&["b goes"]), ..Findings::default() };
         check(waits, &Answer::nothing(said("under way: b goes")));
     }

@@ -33,8 +33,7 @@ async fn settle(tick: &Tick) -> Result<Findings, ClusterError> {
         owned.extend(priced);
     }
     let after = tick.parts.cluster.claims().await?;
-    let known: BTreeSet<Uid> =
-        after.iter().chain(&tick.claims).map(|read| read.key().claim.clone()).collect();
+    let known: BTreeSet<Uid> = after.iter().chain(&tick.claims).map(|read| read.key().claim.clone()).collect();
     let claims: Vec<Claim> = after.into_iter().filter_map(ClaimRead::claim).collect();
     let settled = settled(&ledger, &known, &claims, &owned, tick.now());
     if settled == ledger {

@@ -32,15 +32,10 @@ pub async fn run(tick: Arc<Tick>) -> Findings {
         uid: first.pod.uid,
         resource_version: version,
     };
-    let pod = PendingPod {
-        object,
-        requests: Default::default(),
-        node_selector: Default::default(),
-        tolerations: Vec::new(),
-    };
+    let pod =
+        PendingPod { object, requests: Default::default(), node_selector: Default::default(), tolerations: Vec::new() };
     let cluster = tick.event.cluster.clone();
-    let event =
-        PodPending { cluster, subject, pod, snapshot: SnapshotCarried::Missing(SnapshotMissing::NotSent) };
+    let event = PodPending { cluster, subject, pod, snapshot: SnapshotCarried::Missing(SnapshotMissing::NotSent) };
     // Whoever else decides in this process is kept apart by the Lease.
     match on_pending_pod::carry_on(&tick.parts, event).await {
         Answer::Done { reason } => Findings { done: vec![reason], ..Findings::default() },

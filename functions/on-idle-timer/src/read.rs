@@ -26,11 +26,17 @@ pub enum Read {
 pub async fn read(parts: Arc<Parts>, event: IdleTick) -> Read {
     let said = |what: &str| format!("the idle timer of cluster {} ticked; {what}", event.cluster);
     match parts.cluster.claims().await {
-        Ok(claims) => Read::Seen(Box::new(Tick { parts, event, claims, clouds: CloudsOnce::default(), turn: TickTurn::default() })),
+        Ok(claims) => Read::Seen(Box::new(Tick {
+            parts,
+            event,
+            claims,
+            clouds: CloudsOnce::default(),
+            turn: TickTurn::default(),
+        })),
         // Then nobody knows which claims there are, and what has none must not be guessed.
-        Err(error) if error.is_not_found() => {
-            Read::Answered(Answer::nothing(said("this cluster serves no NodeClaims, so there is nothing to look after")))
-        }
+        Err(error) if error.is_not_found() => Read::Answered(Answer::nothing(said(
+            "this cluster serves no NodeClaims, so there is nothing to look after",
+        ))),
         Err(error) => Read::Answered(Answer::failed(said(&error.to_string()))),
     }
 }

@@ -27,10 +27,8 @@ impl Cluster {
     /// Only if nobody has written to it since.
     pub async fn delete_lease(&self, lease: &LeaseSeen) -> Result<Deleted, ClusterError> {
         let asking = Asking::new(rights::DELETE_OWN_LEASE, "deleting Lease", &lease.name);
-        let as_read = Preconditions {
-            uid: Some(lease.uid.to_string()),
-            resource_version: Some(lease.version.to_string()),
-        };
+        let as_read =
+            Preconditions { uid: Some(lease.uid.to_string()), resource_version: Some(lease.version.to_string()) };
         let how = DeleteParams::default().preconditions(as_read);
         match self.change(asking, self.own_leases().delete(&lease.name, &how)).await {
             Err(error) if error.is_not_found() || error.is_conflict() => Ok(Deleted::WasGone),

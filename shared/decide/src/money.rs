@@ -136,7 +136,9 @@ impl Capped {
         };
         if let Some(currency) = cap.currency.as_ref().filter(|currency| **currency != price.currency) {
             let own = &price.currency;
-            return Some(format!("{on} may spend {cap}, and this one is paid in {own}, which cannot be counted in {currency}"));
+            return Some(format!(
+                "{on} may spend {cap}, and this one is paid in {own}, which cannot be counted in {currency}"
+            ));
         }
         let with_it = spent.saturating_add(price.millionths_per_hour);
         (with_it > cap.millionths_per_hour).then(|| {

@@ -131,8 +131,7 @@ fn asks_for_gpus(pod: &PodToPlace) -> bool {
 }
 
 fn tell(scene: &Scene, placing: &Placing, maker: &mut claims::Maker<'_>, provisioning: &mut Provisioning) {
-    let claims: Vec<Told> =
-        placing.claims.iter().map(|planned| made(scene, planned, maker, provisioning)).collect();
+    let claims: Vec<Told> = placing.claims.iter().map(|planned| made(scene, planned, maker, provisioning)).collect();
     for (pod, place) in scene.pods.iter().zip(&placing.pods) {
         let told = match place {
             Where::Claim(at) => claims.get(*at).cloned().unwrap_or_else(|| no_money(String::new())),
@@ -144,12 +143,7 @@ fn tell(scene: &Scene, placing: &Placing, maker: &mut claims::Maker<'_>, provisi
 }
 
 /// What the pods of a planned claim are told: that it is made, or that there is no money for it.
-fn made(
-    scene: &Scene,
-    planned: &ClaimPlanned,
-    maker: &mut claims::Maker<'_>,
-    provisioning: &mut Provisioning,
-) -> Told {
+fn made(scene: &Scene, planned: &ClaimPlanned, maker: &mut claims::Maker<'_>, provisioning: &mut Provisioning) -> Told {
     match maker.make(scene, planned) {
         Ok(claim) => {
             provisioning.claims.push(claim);

@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use std::collections::BTreeMap;
 
 use crate::{
-    Answer, ClaimStatus, Ensured, Gone, InstanceKey, InstanceRequest, LaunchRecord, Ledger, Namespace, ObjectName, Progress,
-    ResourceVersion, Scope, Taint, Uid, Unavailable,
+    Answer, ClaimStatus, Ensured, Gone, InstanceKey, InstanceRequest, LaunchRecord, Ledger, Namespace, ObjectName,
+    Progress, ResourceVersion, Scope, Taint, Uid, Unavailable,
 };
 
 /// Carried out in order. The first that does not come out ends it (a machine that is still on its way out has not), except

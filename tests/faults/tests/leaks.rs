@@ -123,9 +123,11 @@ impl Left {
     fn is_closed(self, theatre: &Theatre) -> bool {
         let nothing_runs = || theatre.world.instances().iter().all(|instance| instance.until.is_some());
         match self {
-            Left::AgentPool => nothing_runs() && theatre.world.objects.list(&("".into(), "nodes".into())).is_empty(),
+            Left::AgentPool => nothing_runs() && !any_node_of_ours(theatre),
             Left::Server | Left::ServerThatNeverStarted => theatre.held_at_scaleway() == [0, 0, 0],
-            Left::Machine => theatre.world.power.snapshot().iter().all(|machine| !machine.on) && machine_is_free(theatre),
+            Left::Machine => {
+                theatre.world.power.snapshot().iter().all(|machine| !machine.on) && machine_is_free(theatre)
+            }
             Left::BlockVolume | Left::Address => theatre.held_at_scaleway() == [0, 0, 0],
             Left::ClaimWithoutServer | Left::ClaimWithoutServerOrNode | Left::ClaimNobodyTakesDown => {
                 theatre.is_gone("gpu1") && theatre.held_at_scaleway() == [0, 0, 0]
@@ -135,7 +137,9 @@ impl Left {
                 theatre.claim("gpu1").unwrap()["metadata"]["finalizers"] == json!(["karpenter.sh/termination"])
             }
             Left::LeaseOfAMachineNobodyDescribes => theatre.lease("pilotlight-machine-scrapped").is_none(),
-            Left::TurnOfTheDead => theatre.lease("pilotlight-provisioning").unwrap()["spec"]["holderIdentity"].is_null(),
+            Left::TurnOfTheDead => {
+                theatre.lease("pilotlight-provisioning").unwrap()["spec"]["holderIdentity"].is_null()
+            }
             Left::StockMemoryThatIsOver => {
                 let data = theatre.config_map("pilotlight-stock").unwrap()["data"].clone();
                 data.as_object().unwrap().keys().eq(["stands"])
@@ -154,6 +158,11 @@ impl Left {
             _ => 0,
         })
     }
+}
+
+fn any_node_of_ours(theatre: &Theatre) -> bool {
+    let nodes = theatre.world.objects.list(&("".into(), "nodes".into()));
+    nodes.iter().any(|node| node.value["metadata"]["labels"]["pilotlight.dev/claim-uid"].is_string())
 }
 
 fn zone(theatre: &Theatre) -> String {
@@ -286,7 +295,8 @@ async fn what_is_not_ours_is_never_touched_whatever_it_is_called() {
 #[tokio::test(start_paused = true)]
 async fn while_a_list_cannot_be_had_whole_nothing_is_taken_from_anybody() {
     // Of the clouds' lists and of the cluster's: each alone is enough to do nothing.
-    let lists = [("scaleway", "/servers"), ("scaleway", "/volumes"), ("scaleway", "/ips"), ("kubernetes", "/nodeclaims")];
+    let lists =
+        [("scaleway", "/servers"), ("scaleway", "/volumes"), ("scaleway", "/ips"), ("kubernetes", "/nodeclaims")];
     for (to, path) in lists {
         let mut theatre = left(Left::Server).await;
         let on = Matching {

@@ -129,7 +129,10 @@ mod tests {
         check(&[one, package("functions/on-delete", &["pilotlight"], &[])], &["on-delete depends on pilotlight"]);
         let timer = package("functions/on-idle-timer", &["on-delete"], &[]);
         check(&[timer.clone(), package("functions/on-delete", &[], &[])], &[]);
-        check(&[timer, package("functions/on-delete", &["on-idle-timer"], &[])], &["on-delete depends on on-idle-timer"]);
+        check(
+            &[timer, package("functions/on-delete", &["on-idle-timer"], &[])],
+            &["on-delete depends on on-idle-timer"],
+        );
     }
 
     #[test]

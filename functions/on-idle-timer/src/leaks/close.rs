@@ -125,12 +125,7 @@ async fn tell_nodes(tick: &Tick, found: &Orphan, findings: &Findings) {
 }
 
 /// Deletes a claim whose machine its provider has just said is not there. Its owner makes another.
-async fn give_up(
-    tick: &Tick,
-    key: &InstanceKey,
-    provider: &str,
-    node: Option<&str>,
-) -> Result<Findings, ClusterError> {
+async fn give_up(tick: &Tick, key: &InstanceKey, provider: &str, node: Option<&str>) -> Result<Findings, ClusterError> {
     let parts = &tick.parts;
     let observed = match parts.providers.get(provider) {
         Ok(provider) => provider.observe(key).await,

@@ -49,4 +49,3 @@ pub async fn look(tick: &Tick) -> Result<Looked, ClusterError> {
 pub async fn uids(tick: &Tick) -> Result<BTreeSet<Uid>, ClusterError> {
     Ok(tick.parts.cluster.claims().await?.iter().map(|read| read.key().claim.clone()).collect())
 }
-

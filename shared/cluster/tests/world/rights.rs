@@ -1,7 +1,7 @@
 //! The rights we say that we need are those that we use.
 
 use crate::stage::{NAMESPACE, NODES, PODS, Stage, object, pod_ref, stage};
-use cluster::{ClassServed, Made, NodeSearch, PROVISIONING, Turn, rights};
+use cluster::{ClassServed, Deleted, Made, NodeSearch, PROVISIONING, Turn, rights};
 use jiff::SignedDuration;
 use model::{
     ClaimChange, ClaimStatus, ClaimToMake, ClassRef, FinalizerChange, Namespace, NodeChange, Note, PodNote, PodRef,
@@ -88,6 +88,10 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     cluster.note_machine("rack-1", &key.claim, "on its way").await.unwrap();
     assert_eq!(cluster.machines_held().await.unwrap()["rack-1"].claim, key.claim);
     cluster.release_machine("rack-1", &key.claim, now).await.unwrap();
+    let leases = cluster.leases_of_ours().await.unwrap();
+    let machine = leases.iter().find(|lease| lease.name == "pilotlight-machine-rack-1").unwrap();
+    assert_eq!(cluster.delete_lease(machine).await, Ok(Deleted::Done));
+    cluster.pods_waiting().await.unwrap();
     cluster.node_power("n").await.unwrap();
     for (provider, until) in [("aks", now), ("scaleway", now)] {
         let scope = Scope::Provider { provider: provider.into() };

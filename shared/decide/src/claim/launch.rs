@@ -113,8 +113,7 @@ pub fn choose(seen: &Situation) -> Vec<Action> {
     let record = Some(Box::new(record));
     // Finalizer and intent before the first cloud call, in one write that only one of us wins. Money before intent, so that
     // whoever counts next counts this.
-    let intent =
-        Action::ChangeClaim(ClaimChange { record, finalizer: FinalizerChange::Add, ..ClaimChange::default() });
+    let intent = Action::ChangeClaim(ClaimChange { record, finalizer: FinalizerChange::Add, ..ClaimChange::default() });
     reserve.into_iter().chain([intent, ask]).collect()
 }
 

@@ -6,13 +6,18 @@ use std::collections::BTreeSet;
 
 use super::{Leak, Situation};
 
+const RACK: &str = "power";
+
 /// A machine that was confirmed a moment ago may not be in every list yet.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
 /// Launched, and its provider's list, complete, has nothing of it. A claim whose Node is ready has a machine, whatever a list
 /// says. What has no launch record was not launched by us.
 pub(super) fn without_machine(seen: &Situation) -> Vec<Leak> {
-    let owned: BTreeSet<&Uid> = seen.clouds.values().flatten().map(|owned| &owned.key.claim).collect();
+    // A volume is no machine. Of a rack the hold alone counts: its machine may not answer now.
+    let listed = seen.clouds.iter().flat_map(|(provider, all)| all.iter().map(move |owned| (*provider, owned)));
+    let machines = listed.filter(|(provider, owned)| owned.instance.is_some() || *provider == RACK);
+    let owned: BTreeSet<&Uid> = machines.map(|(_, owned)| &owned.key.claim).collect();
     let lost = |claim: &&Claim| {
         let launched = claim.condition(ConditionKind::Launched).filter(|found| found.status == Truth::True);
         let settled = launched.is_some_and(|launched| seen.now.duration_since(launched.since) >= SETTLED);

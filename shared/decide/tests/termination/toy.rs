@@ -137,7 +137,9 @@ impl Toy {
             Action::Evict(pod) => self.evict(pod),
             Action::DeletePod { pod, grace } => self.delete(pod, *grace),
             Action::EnsureGone { .. } => self.ensure_gone(),
-            Action::Reserve(_) | Action::DeleteClaim | Action::Ensure { .. } => panic!("no part of a termination: {action:?}"),
+            Action::Reserve(_) | Action::DeleteClaim | Action::Ensure { .. } => {
+                panic!("no part of a termination: {action:?}")
+            }
         }
     }
 
