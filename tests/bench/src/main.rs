@@ -18,6 +18,7 @@ mod solver;
 mod start;
 mod statistics;
 mod warm;
+mod week;
 mod world;
 
 use std::error::Error;
@@ -70,6 +71,8 @@ enum Part {
     Forwarder,
     /// Placing pods: speed, nodes, memory, packing.
     Solver,
+    /// A simulated week: what is paid for and what is used, with three rules for taking nodes away.
+    Week,
 }
 
 fn main() -> ExitCode {
@@ -122,6 +125,9 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     }
     if wanted(Part::Solver) {
         measurements.extend(solver::measure(&arguments.data)?);
+    }
+    if wanted(Part::Week) {
+        measurements.extend(week::measure()?);
     }
     Ok(measurements)
 }
