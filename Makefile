@@ -39,7 +39,7 @@ test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 	cargo test --quiet --workspace
 
 .PHONY: lives
-lives: ## What takes minutes: a hundred claims and sixty pods at once, every fault at every effect, every provider's contract
+lives: ## What takes minutes: a hundred claims and five hundred pods at once, every fault at every effect, every provider's contract
 	cargo test --quiet --workspace --test contract --test hundred --test many_pods --test sweep -- --ignored --nocapture
 
 .PHONY: cluster

@@ -17,7 +17,7 @@ use model::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use nominations::nominated_on;
+pub use nominations::nominations;
 pub use words::{LONGEST_TEXT, on_its_way};
 
 /// Everything that a decision looks at.

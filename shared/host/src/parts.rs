@@ -12,7 +12,7 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Claim};
+use model::{Answer, Claim, place::Spread};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub struct Parts {
     pub providers: Providers,
     pub classes: Classes,
     pub also_manage: AlsoManage,
+    /// Of the cluster's scheduler, for pods that have no constraint of their own.
+    pub default_spread: Vec<Spread>,
     pub clock: Clock,
 }
 
@@ -68,7 +70,15 @@ impl Parts {
         }
         providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
-        Ok(Parts { cluster, providers, classes, also_manage: settings.also_manage, clock })
+        let WorkSettings { also_manage, default_spread, .. } = settings;
+        Ok(Parts {
+            cluster,
+            providers,
+            classes,
+            also_manage: *also_manage,
+            default_spread: default_spread.clone(),
+            clock,
+        })
     }
 }
 

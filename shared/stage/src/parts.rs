@@ -57,7 +57,7 @@ pub fn parts(world: &World, pulse: &Pulse, user: &str) -> Result<Parts, String> 
     let carrier = Arc::new(move |_: &provider_power::UrlPolicy| line.clone() as Arc<dyn provider_power::Transport>);
     providers.add(dressed(Rack::new(cluster.clone(), &environment, clock.clone(), carrier), limits()));
     let classes = Classes { scaleway_defaults: scaleway_class() };
-    Ok(Parts { cluster, providers, classes, also_manage: AlsoManage::default(), clock })
+    Ok(Parts { cluster, providers, classes, also_manage: AlsoManage::default(), default_spread: vec![], clock })
 }
 
 /// How machines of the world's Scaleway join the world's cluster.

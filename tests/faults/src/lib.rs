@@ -4,9 +4,11 @@
 
 mod claims;
 mod pods;
+mod post;
 pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
 pub use pods::gpu_pod;
+pub use post::Placings;
 pub use theatre::{FUNCTIONS, Theatre, condition};

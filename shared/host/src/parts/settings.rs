@@ -1,10 +1,12 @@
 //! Where the cluster is, which providers are set up, and what else is managed: the variables of the systems we replace.
 
+use cluster::scene::scheduler_config;
 use decide::claim::AlsoManage;
+use model::place::Spread;
 use provider_power::environment::{self, Environment};
 use std::collections::BTreeMap;
 
-use crate::settings::{Problem, SettingSource, add};
+use crate::settings::{Problem, SettingSource, add, optional};
 
 /// Settings of the work itself, beside those of serving.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,8 @@ pub struct WorkSettings {
     pub scaleway_class: BTreeMap<String, String>,
     pub power: Environment,
     pub also_manage: AlsoManage,
+    /// `SCHEDULER_CONFIG`: the default constraints of the cluster's scheduler.
+    pub default_spread: Vec<Spread>,
 }
 
 /// A variable of ours, and the key of the provider's class that it is the default of.
@@ -51,6 +55,7 @@ impl WorkSettings {
             scaleway_class: class.collect(),
             power: power(source, problems),
             also_manage: also_manage(source, problems),
+            default_spread: optional(source, problems, "SCHEDULER_CONFIG", scheduler_config).unwrap_or_default(),
         }
     }
 }

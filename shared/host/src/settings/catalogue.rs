@@ -13,7 +13,7 @@ const fn known(variable: &'static str, meaning: &'static str, default: &'static 
     Known { variable, meaning, default, example }
 }
 
-pub static CATALOGUE: [Known; 33] = [
+pub static CATALOGUE: [Known; 34] = [
     known("PORT", "port to serve HTTP on (Knative sets it)", "8080", "8080"),
     known("PILOTLIGHT_BIND", "address to serve HTTP on", "all interfaces", "127.0.0.1"),
     known(
@@ -61,6 +61,12 @@ pub static CATALOGUE: [Known; 33] = [
         "claims of others to manage too: karpenter (pools of a Karpenter that runs), kaito-karpenter",
         "",
         "karpenter",
+    ),
+    known(
+        "SCHEDULER_CONFIG",
+        "default constraints of the scheduler, YAML as Karpenter reads it: podTopologySpread.defaultConstraints",
+        "",
+        "{podTopologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]}}",
     ),
     known(
         "ARM_SUBSCRIPTION_ID",
