@@ -7,8 +7,6 @@ MAKEFLAGS += --no-print-directory
 
 FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
 BINARIES := $(FUNCTIONS) forwarder pilotlight world
-# Of those, what `make scale` measures.
-MEASURED := on-pending-pod on-nodeclaim on-delete forwarder pilotlight
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
 # How much `make peers` compares: random worlds, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
@@ -84,9 +82,9 @@ peers: ## Karpenter's own scheduler and `pilotlight plan` on the same worlds: po
 	$(MAKE) scale
 
 .PHONY: scale
-scale: ## 1,000 nodes and 10,000 pods on a real control plane, then pods that wait: us beside Karpenter; PODS=200
-	cargo build --quiet --release --package control-plane $(MEASURED:%=--package %)
-	target/release/control-plane scale --pods $(PODS)
+scale: build ## 1,000 nodes and 10,000 pods on a real control plane, then pods that wait: us beside Karpenter; PODS=200
+	cargo build --quiet --workspace --all-targets
+	target/debug/control-plane scale --pods $(PODS) --programs target/bin
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/

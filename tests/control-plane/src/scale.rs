@@ -241,7 +241,11 @@ impl Stage {
         drop(claims.delete_collection(&DeleteParams::default(), &ListParams::default()).await);
         while begin.elapsed() < LONGEST {
             match self.claims().await {
-                Ok(left) if left.is_empty() => return,
+                // Another class needs another pool.
+                Ok(left) if left.is_empty() => {
+                    drop(kubectl(&self.control_plane, &["delete", "nodepool", POOL], "").await);
+                    return;
+                }
                 _ => tokio::time::sleep(Duration::from_millis(500)).await,
             }
         }
