@@ -3,10 +3,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
+mod consolidate;
 mod event;
 mod forwarder;
 mod forwarder_events;
 mod http;
+mod latency;
+mod loopback;
 mod paused;
 mod platform;
 mod process;
@@ -18,6 +21,7 @@ mod solver;
 mod start;
 mod statistics;
 mod warm;
+mod week;
 mod world;
 
 use std::error::Error;
@@ -68,8 +72,14 @@ enum Part {
     Providers,
     /// The forwarder: memory idle and full, and events a second.
     Forwarder,
+    /// From a pod that waits to the request at the cloud.
+    Latency,
     /// Placing pods: speed, nodes, memory, packing.
     Solver,
+    /// Deciding which nodes go.
+    Consolidate,
+    /// A simulated week: what is paid for and what is used, with three rules for taking nodes away.
+    Week,
 }
 
 fn main() -> ExitCode {
@@ -120,8 +130,17 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
         measurements.extend(forwarder::measure(&arguments.bin_dir, logs)?);
         measurements.push(forwarder_events::measure()?);
     }
+    if wanted(Part::Latency) {
+        measurements.extend(latency::measure(&arguments.bin_dir, logs)?);
+    }
     if wanted(Part::Solver) {
         measurements.extend(solver::measure(&arguments.data)?);
+    }
+    if wanted(Part::Consolidate) {
+        measurements.extend(consolidate::measure()?);
+    }
+    if wanted(Part::Week) {
+        measurements.extend(week::measure()?);
     }
     Ok(measurements)
 }

@@ -1,7 +1,7 @@
 //! Which pods want a place, which have one, and which are somebody else's business.
 
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodSpec};
-use model::{Operator, Pod, PodKind, names};
+use model::{Operator, Pod, PodKind, PodRef, names};
 
 use super::{
     LeftOut, Problem, SceneRead, SceneSource, budgets, daemons::Daemons, name_of, nodes::Nodes, placed,
@@ -42,13 +42,11 @@ fn sort_one(
             return Ok(());
         }
         match left_out(raw, &pod, spec) {
-            Some((code, why)) => read.left_out.push(LeftOut {
-                namespace: pod.namespace.as_str().to_owned(),
-                name: pod.name.as_str().to_owned(),
-                code,
-                why,
-            }),
-            None => read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod)),
+            Some((code, why)) => {
+                let Pod { namespace, name, uid, .. } = pod;
+                read.left_out.push(LeftOut { pod: PodRef { namespace, name, uid }, code, why });
+            }
+            None => read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod)),
         }
         return Ok(());
     };
@@ -57,16 +55,25 @@ fn sort_one(
     };
     let leaving = nodes.there.get(at).is_some_and(|node| node.deleting) && moves(raw, &pod);
     if leaving && !budgets::stays(raw, &pod, &source.budgets, source.now) {
-        read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod));
+        read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod));
     } else {
         read.scene.bound.push(placed::pod(volumes, daemons, raw, spec, &pod, at)?);
     }
     Ok(())
 }
 
+/// Whether the scheduler finds no node for it, and it is ours to see to that.
+pub(crate) fn waits(raw: &KubePod) -> bool {
+    let empty = PodSpec::default();
+    let spec = raw.spec.as_ref().unwrap_or(&empty);
+    let unbound = spec.node_name.as_deref().unwrap_or_default().is_empty();
+    let wanted = |pod: Pod| !pod.terminal && pod.deleted_at.is_none() && left_out(raw, &pod, spec).is_none();
+    unbound && read_pod(raw).is_ok_and(wanted)
+}
+
 /// Whether it will run somewhere else when its node is gone. The name of a StatefulSet's pod has to come back, so that one counts
 /// although it is being deleted.
-fn moves(raw: &KubePod, pod: &Pod) -> bool {
+pub(super) fn moves(raw: &KubePod, pod: &Pod) -> bool {
     let owners = raw.metadata.owner_references.iter().flatten();
     let of_stateful_set = owners.into_iter().any(|owner| owner.kind == "StatefulSet");
     pod.kind == PodKind::Ordinary && (pod.deleted_at.is_none() || of_stateful_set)

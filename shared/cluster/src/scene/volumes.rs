@@ -88,12 +88,16 @@ impl<'a> Lookup<'a> {
 
     /// What the volumes of a pod that is on a node take there. Whatever is wrong with one, it is attached or it is not.
     pub(super) fn handles(&self, pod: &Pod) -> Vec<VolumeHandle> {
-        let found = claimed_volumes(pod).filter_map(|(_, name)| handle(&self.find(pod, &name)?));
-        found.collect()
+        let claims: Vec<String> = claimed_volumes(pod).map(|(_, name)| name).collect();
+        self.handles_of(pod.metadata.namespace.as_deref().unwrap_or_default(), &claims)
     }
 
-    fn find(&self, pod: &Pod, name: &str) -> Option<Resolved<'a>> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    /// The same by the names of their claims.
+    pub(super) fn handles_of(&self, namespace: &str, claims: &[String]) -> Vec<VolumeHandle> {
+        claims.iter().filter_map(|name| handle(&self.find(namespace, name)?)).collect()
+    }
+
+    fn find(&self, namespace: &str, name: &str) -> Option<Resolved<'a>> {
         let claim = *self.claims.get(&(namespace, name))?;
         let bound = volume_name(claim);
         let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).or(self.default_class);
@@ -106,7 +110,8 @@ impl<'a> Lookup<'a> {
 
     /// The rules of the scheduler for claims, in its order.
     fn resolve(&self, pod: &Pod, name: &str) -> Result<Resolved<'a>, Invalid> {
-        let Some(resolved) = self.find(pod, name) else {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let Some(resolved) = self.find(namespace, name) else {
             return Err(invalid("VolumeClaimMissing", format!("volume claim {name} is not there: make it")));
         };
         let claim = resolved.claim;

@@ -35,7 +35,7 @@ pub struct Filter {
     pub tolerated_by: Option<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Counter {
     pub spot: Spot,
     pub kins: Mask,
@@ -117,6 +117,15 @@ impl Counter {
     pub fn is_unwanted(&self, value: Value) -> bool {
         let wanted = self.wanted.as_ref().filter(|wanted| wanted.iter().all(|wanted| self.at(wanted) == 0));
         wanted.is_some_and(|wanted| !wanted.has(value))
+    }
+
+    pub fn remove(&mut self, place_or_value: usize) {
+        let Some(count) = self.counts.get_mut(place_or_value).filter(|count| **count > 0) else { return };
+        *count -= 1;
+        self.total -= 1;
+        if self.spot == Spot::Host && *count == 0 {
+            self.hosts.retain(|host| *host != place_or_value);
+        }
     }
 
     /// The least count among the domains.

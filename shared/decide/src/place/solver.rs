@@ -177,7 +177,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The best place for one more pod of a shape, opening a claim if need be. `left` pods of it still wait.
-    fn choose(&mut self, shape: ShapeId, left: usize) -> Option<Choice> {
+    pub fn choose(&mut self, shape: ShapeId, left: usize) -> Option<Choice> {
         let attempts = self.plans[shape].attempts.len();
         for attempt in 0..attempts {
             if let Some(choice) = self.gather(shape, attempt, left) {
@@ -273,7 +273,7 @@ impl<'a> Solver<'a> {
         Some((part.device, if free { 0 } else { cost }))
     }
 
-    fn count(&mut self, shape: ShapeId, place: PlaceId) {
+    pub fn count(&mut self, shape: ShapeId, place: PlaceId) {
         for at in 0..self.plans[shape].adds.len() {
             let id = self.plans[shape].adds[at];
             let (counted, spot) = (self.ground.counters.all[id].counted, self.ground.counters.all[id].spot);
@@ -299,7 +299,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Whether a spread looks at this place at all.
-    fn lets_through(&mut self, filter: usize, place: PlaceId) -> bool {
+    pub fn lets_through(&mut self, filter: usize, place: PlaceId) -> bool {
         let Some(claim) = self.places.claim(place) else { return self.ground.passes(filter, place, &self.shapes) };
         let state = claim.state;
         let ground = &mut self.ground;
