@@ -40,6 +40,14 @@ pub struct ClaimAsRead {
 }
 
 impl ClaimRead {
+    /// `None` for one that cannot be read.
+    pub fn claim(self) -> Option<Claim> {
+        match self {
+            ClaimRead::Claim(read) => Some(read.claim),
+            ClaimRead::Malformed(_) => None,
+        }
+    }
+
     pub fn key(&self) -> &InstanceKey {
         match self {
             ClaimRead::Claim(read) => &read.claim.key,
@@ -134,6 +142,7 @@ fn read_status(raw: &Value, created_at: Timestamp) -> Result<ClaimStatus, String
         capacity: resources("status.capacity", &status.capacity)?,
         allocatable: resources("status.allocatable", &status.allocatable)?,
         conditions: conditions.filter_map(|raw| condition(raw, created_at)).collect(),
+        last_pod_event: status.last_pod_event_time.and_then(|text| text.parse().ok()),
     })
 }
 

@@ -158,6 +158,7 @@ fn facts(source: &SceneSource, name: &ObjectName) -> PoolFacts {
     annotations.extend(given.map(template_hash).unwrap_or_default());
     let rack = class.is_some_and(|class| class.kind == "PowerNodeClass");
     PoolFacts {
+        allowance: Default::default(),
         owner,
         class: ClassRef {
             group: class.map(|class| class.group.clone()).unwrap_or_default(),

@@ -65,9 +65,12 @@ pub fn replaced(
     why: &str,
 ) -> Disruption {
     let board = choosing.board;
-    let (mut replacements, mut positions, mut cost) = (vec![], vec![], 0_i64);
+    let (mut replacements, mut positions, mut cost, mut refused) = (vec![], vec![], 0_i64, false);
     for (claim, planned) in claims {
-        let Some(made) = choosing.maker.make(&board.scene, &planned) else { continue };
+        let Ok(made) = choosing.maker.make(&board.scene, &planned) else {
+            refused = true;
+            continue;
+        };
         cost += price(board, &planned).unwrap_or(0);
         let pods = planned.pods.iter().filter_map(|pod| board.pods.get(*pod).copied()).collect();
         positions.push(claim);
@@ -91,7 +94,8 @@ pub fn replaced(
     let only = sorted.first().filter(|_| sorted.len() == 1).map(|at| &board.candidates[*at]);
     Disruption {
         reason,
-        nodes: sorted.iter().map(|at| leaving(&board.candidates[*at])).collect(),
+        // Without all of its replacements nothing goes: a command of no nodes is none.
+        nodes: sorted.iter().filter(|_| !refused).map(|at| leaving(&board.candidates[*at])).collect(),
         replacements,
         order: Order::ReplaceFirst,
         remedy: Remedy::Replace,

@@ -95,6 +95,7 @@ impl World {
 
     pub fn pool(&mut self, text: &str) -> &mut Self {
         let facts = PoolFacts {
+            allowance: Default::default(),
             owner: None,
             class: ClassRef { group: "test".into(), kind: "TestClass".into(), name: name("default") },
             provider: "",
@@ -226,6 +227,7 @@ impl World {
             daemon: None,
         });
         self.situation.inventory.pods.push(PodHere {
+            uid: Some(pod.uid.clone()),
             kind,
             moves: Some(pod),
             ignored: false,
