@@ -9,7 +9,7 @@
 //! | `empty` | nodes that nobody uses |
 //! | `consolidate`, `sets`, `bounds` | nodes whose pods are as well off for less money |
 //! | `replacing` | what a replacement may be |
-//! | `commands` | what was chosen, as commands that leave nothing to choose |
+//! | `groups`, `commands` | what was chosen, as commands that leave nothing to choose |
 
 mod board;
 mod bounds;
@@ -21,6 +21,7 @@ mod cost;
 mod cron;
 mod drift;
 mod empty;
+mod groups;
 mod held;
 mod leaving;
 mod price;
