@@ -103,5 +103,6 @@ fn pods_on(picture: &Picture, disruption: &Disruption) -> Vec<Uid> {
     let leaving: BTreeSet<&str> = disruption.nodes.iter().map(|leaving| leaving.node.as_str()).collect();
     let on = |at: usize| scene.nodes.get(at).is_some_and(|node| leaving.contains(node.name.as_str()));
     let bound = scene.bound.iter().zip(&picture.situation.inventory.pods);
-    bound.filter(|(bound, pod)| on(bound.node) && pod.kind == PodKind::Ordinary).map(|(_, pod)| pod.uid.clone()).collect()
+    let work = bound.filter(|(bound, pod)| on(bound.node) && pod.kind == PodKind::Ordinary);
+    work.filter_map(|(_, pod)| pod.uid.clone()).collect()
 }

@@ -21,6 +21,7 @@ mod solver;
 mod start;
 mod statistics;
 mod warm;
+mod week;
 mod world;
 
 use std::error::Error;
@@ -77,6 +78,8 @@ enum Part {
     Solver,
     /// Deciding which nodes go.
     Consolidate,
+    /// A simulated week: what is paid for and what is used, with three rules for taking nodes away.
+    Week,
 }
 
 fn main() -> ExitCode {
@@ -135,6 +138,9 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     }
     if wanted(Part::Consolidate) {
         measurements.extend(consolidate::measure()?);
+    }
+    if wanted(Part::Week) {
+        measurements.extend(week::measure()?);
     }
     Ok(measurements)
 }

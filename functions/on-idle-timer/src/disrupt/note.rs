@@ -44,7 +44,7 @@ fn work_by_node(picture: &Picture) -> BTreeMap<&str, Vec<&Uid>> {
     let mut by_node: BTreeMap<&str, Vec<&Uid>> = BTreeMap::new();
     for (bound, pod) in scene.bound.iter().zip(&picture.situation.inventory.pods) {
         if let (Some(node), PodKind::Ordinary) = (scene.nodes.get(bound.node), pod.kind) {
-            by_node.entry(node.name.as_str()).or_default().push(&pod.uid);
+            by_node.entry(node.name.as_str()).or_default().extend(&pod.uid);
         }
     }
     by_node

@@ -52,8 +52,9 @@ fn nodes(of: &Consolidation) -> String {
     let hour = of.saves_per_hour;
     let (what, by) = if hour < 0.0 { ("costs", -hour) } else { ("saves", hour) };
     text + &format!(
-        "{} go, {come} come{} in their place, {}. It {what} {} an hour, {} a month. Decided in {:.2} ms.\n",
+        "{} go{}, {come} come{} in their place, {}. It {what} {} an hour, {} a month. Decided in {:.2} ms.\n",
         counted(go, "node"),
+        if go == 1 { "es" } else { "" },
         if come == 1 { "s" } else { "" },
         format_args!("{} move{}", counted(moved, "pod"), if moved == 1 { "s" } else { "" }),
         money(Some(by)),

@@ -118,6 +118,14 @@ impl<'s> Board<'s> {
         self.scene.bound = bound.into_iter().zip(lifted).filter(|(_, lifted)| !lifted).map(|(pod, _)| pod).collect();
     }
 
+    /// A pool whose replacements keep failing is left alone, so that it does not lose nodes that work.
+    pub fn paused(&self, pool: usize) -> Option<Stay> {
+        let paused = self.situation.inventory.pools.get(pool).and_then(|pool| pool.paused.as_ref());
+        let paused = paused.filter(|paused| paused.until > self.now())?;
+        let words = format!("replacements of its pool failed, so it is left alone until {}: {}", paused.until, paused.why);
+        Some(Stay { code: KeptCode::BackingOff, words, until: Some(paused.until) })
+    }
+
     fn counts(&self) -> Vec<Counts> {
         let scene = &self.situation.provision.scene;
         let mut counts = vec![Counts::default(); scene.pools.len()];

@@ -15,7 +15,7 @@ use super::{
     replacing::{self, money},
     sets,
 };
-use crate::place::moving::{GivesBack, Spotted};
+use crate::place::moving::{GivesBack, Spotted, Trial};
 
 /// What Balanced asks for: a saving is worth a disturbance of at most twice its share.
 const BALANCED: f64 = 0.5;
@@ -23,6 +23,8 @@ const BALANCED: f64 = 0.5;
 const ROUNDS: usize = 3;
 /// How many times the bounds go stale before they are made anew.
 const STALE: usize = 16;
+/// With no more candidates than this, a set that does not pay is tried once more beside the claims that are there.
+const MOST_AGAIN: usize = 200;
 /// How many nodes are told in detail why their pods find no other place.
 const EXPLAINED: usize = 50;
 
@@ -32,13 +34,24 @@ pub struct Search<'c, 'b> {
     stale: usize,
     /// Candidates that may be taken away, the best first.
     pub order: Vec<usize>,
-    /// Those that were.
-    taken: Vec<usize>,
+    /// Those that were, in the sets that they were taken in, with what it takes to undo it.
+    pub taken: Vec<usize>,
+    steps: Vec<Step<'b>>,
     /// What each claim costs as it may be bought.
     costs: BTreeMap<usize, u64>,
     /// Of each pool: what its nodes cost, and what disturbing all of them would.
     pools: BTreeMap<usize, (u64, f64)>,
     explained: usize,
+    /// Candidates that had a reason to stay before.
+    told: BTreeSet<usize>,
+}
+
+/// A set that was taken away.
+struct Step<'b> {
+    set: Vec<usize>,
+    /// Claims that were there did not grow by it.
+    without_growth: bool,
+    trial: Trial<'b>,
 }
 
 /// Nodes and claims that hang together.
@@ -52,7 +65,11 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
     for at in choosing.staying() {
         let of = &choosing.board.candidates[at];
         match candidate::may_be_consolidated(of) {
-            Ok(()) if choosing.stays[at].as_ref().is_none_or(|stay| stay.code != KeptCode::Budget) => order.push(at),
+            // An empty one that stays has its reason, and so has one that should leave and cannot; but a budget for the one reason
+            // says nothing about the other.
+            Ok(()) if of.busy.is_some() && choosing.stays[at].as_ref().is_none_or(|stay| stay.code == KeptCode::Budget) => {
+                order.push(at);
+            }
             Ok(()) => {}
             Err(stay) => {
                 // What moved a short while ago is left alone, as a place to move to as well.
@@ -82,6 +99,7 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
             break;
         }
     }
+    sets::anew(&mut search, still_time);
     search.finish();
 }
 
@@ -94,8 +112,9 @@ impl<'c, 'b> Search<'c, 'b> {
             sum.1 += of.cost;
         }
         let bounds = Bounds::new(choosing);
-        let (taken, costs) = (vec![], BTreeMap::new());
-        Search { choosing, bounds, stale: 0, order, taken, costs, pools, explained: 0 }
+        let (taken, steps, costs) = (vec![], vec![], BTreeMap::new());
+        let told = order.iter().copied().filter(|at| choosing.stays[*at].is_some()).collect();
+        Search { choosing, bounds, stale: 0, order, taken, steps, costs, pools, explained: 0, told }
     }
 
     fn one_by_one(&mut self, still_time: &mut dyn FnMut() -> bool) {
@@ -106,7 +125,9 @@ impl<'c, 'b> Search<'c, 'b> {
             if !still_time() {
                 return self.run_out();
             }
-            if let Err(stay) = self.attempt(&[at], still_time) {
+            if let Err(stay) = self.attempt(&[at], still_time)
+                && !self.told.contains(&at)
+            {
                 self.choosing.stay(at, stay);
             }
         }
@@ -156,10 +177,25 @@ impl<'c, 'b> Search<'c, 'b> {
     pub fn attempt(&mut self, set: &[usize], still_time: &mut dyn FnMut() -> bool) -> Result<(), Stay> {
         self.budgets_allow(set)?;
         self.may_pay(set)?;
-        let board = self.choosing.board;
-        let nodes: Vec<_> = set.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].kind())).collect();
+        let first = self.attempt_by(set, false, still_time);
+        // A claim that grows may cost more than another one beside it.
+        let again = self.order.len() <= MOST_AGAIN && !self.costs.is_empty();
+        match first {
+            Err(stay) if again && stay.code == KeptCode::NotCheaper => {
+                self.attempt_by(set, true, still_time).map_err(|_| stay)
+            }
+            first => first,
+        }
+    }
+
+    fn attempt_by(
+        &mut self,
+        set: &[usize],
+        without_growth: bool,
+        still_time: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stay> {
         let before = self.choosing.moving.cost();
-        let mut trial = self.choosing.moving.without(&nodes, GivesBack::PoolLimits, still_time);
+        let mut trial = self.take_away(set, without_growth, still_time);
         let verdict = match trial.homeless.first().copied() {
             Some(pod) => Err(self.homeless(pod)),
             None => {
@@ -175,12 +211,69 @@ impl<'c, 'b> Search<'c, 'b> {
             self.choosing.go(*at);
             self.taken.push(*at);
         }
+        self.keep(set.to_vec(), without_growth, trial);
         self.stale += 1;
         if self.stale >= STALE {
             self.stale = 0;
             self.bounds.refresh(self.choosing);
         }
         Ok(())
+    }
+
+    fn keep(&mut self, set: Vec<usize>, without_growth: bool, trial: Trial<'b>) {
+        if without_growth {
+            self.choosing.moving.let_grow(&trial);
+        }
+        self.steps.push(Step { set, without_growth, trial });
+    }
+
+    /// Takes everything that was taken, and more, away at once, if that is better than step by step.
+    pub fn attempt_anew(&mut self, more: &[usize], still_time: &mut dyn FnMut() -> bool) -> bool {
+        if self.budgets_allow(more).is_err() {
+            return false;
+        }
+        let before = self.choosing.moving.cost();
+        let mut sets = vec![];
+        while let Some(Step { set, without_growth, trial }) = self.steps.pop() {
+            self.choosing.moving.undo(trial);
+            sets.push((set, without_growth));
+        }
+        let all = [&self.taken[..], more].concat();
+        let mut trial = self.take_away(&all, false, still_time);
+        let better = trial.homeless.is_empty() && {
+            self.choosing.moving.improve(&mut trial, still_time);
+            self.judge(more, &trial.moved, before, true).is_ok()
+        };
+        if better {
+            more.iter().for_each(|at| self.choosing.go(*at));
+            self.taken.extend(more);
+            self.keep(all, false, trial);
+            return true;
+        }
+        self.choosing.moving.undo(trial);
+        for (set, without_growth) in sets.into_iter().rev() {
+            let mut trial = self.take_away(&set, without_growth, still_time);
+            if set.len() > 1 {
+                self.choosing.moving.improve(&mut trial, still_time);
+            }
+            self.keep(set, without_growth, trial);
+        }
+        false
+    }
+
+    fn take_away(
+        &mut self,
+        set: &[usize],
+        without_growth: bool,
+        still_time: &mut dyn FnMut() -> bool,
+    ) -> Trial<'b> {
+        let board = self.choosing.board;
+        let nodes: Vec<_> = set.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].kind())).collect();
+        let moving = &mut self.choosing.moving;
+        match without_growth {
+            true => moving.without_growth(&nodes, GivesBack::PoolLimits, still_time),
+            false => moving.without(&nodes, GivesBack::PoolLimits, still_time),
+        }
     }
 
     fn homeless(&mut self, pod: usize) -> Stay {
@@ -210,6 +303,9 @@ impl<'c, 'b> Search<'c, 'b> {
         for group in groups.into_iter().filter(|group| !group.claims.is_empty()) {
             let planned = group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
             let narrowed = replacing::narrow(self.choosing.board, &group.nodes, planned)?;
+            if let Some(stay) = narrowed.iter().find_map(|(claim, _)| self.choosing.board.paused(claim.pool)) {
+                return Err(stay);
+            }
             costs.extend(group.claims.iter().copied().zip(narrowed.into_iter().map(|(_, cost)| cost)));
         }
         let older = if repacked { self.costs.values().sum() } else { self.cost_of(&costs) };
@@ -244,6 +340,9 @@ impl<'c, 'b> Search<'c, 'b> {
         let price = self.price(set) as f64;
         if saving <= 0 {
             return Err(Stay::new(KeptCode::NotCheaper, "nothing would be saved without it: it costs nothing"));
+        }
+        if set.is_empty() {
+            return Ok(());
         }
         let mut shares: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for of in set.iter().map(|at| &self.choosing.board.candidates[*at]) {

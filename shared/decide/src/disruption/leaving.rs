@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 use jiff::Timestamp;
-use model::disruption::{KeptCode, Order, Reason, Remedy};
+use model::disruption::{KeptCode, Reason, Remedy};
 
 use super::{
     Stay,
@@ -107,7 +107,7 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
     let opened: Vec<usize> = (first..choosing.moving.claims()).collect();
     if trial.homeless.is_empty() {
         let command = commands::replacement(choosing, &[one.candidate], &opened, one.reason, &one.why);
-        if let Some(paused) = paused(choosing, &command) {
+        if let Some(paused) = command.replacements.iter().find_map(|one| board.paused(one.planned.pool)) {
             choosing.moving.undo(trial);
             return choosing.stay(one.candidate, paused);
         }
@@ -136,17 +136,6 @@ fn fits_when_gone(choosing: &mut Choosing<'_>, of: &Candidate<'_>, still_time: &
     let fits = trial.homeless.is_empty();
     choosing.moving.undo(trial);
     fits
-}
-
-/// A pool whose replacements keep failing is left alone, so that it does not lose nodes that work.
-fn paused(choosing: &Choosing<'_>, command: &model::disruption::Disruption) -> Option<Stay> {
-    if command.order != Order::ReplaceFirst {
-        return None;
-    }
-    let pools = command.replacements.iter().filter_map(|one| choosing.board.situation.inventory.pools.get(one.planned.pool));
-    let paused = pools.filter_map(|pool| pool.paused.as_ref()).find(|paused| paused.until > choosing.board.now())?;
-    let words = format!("replacements of its pool failed, so it is left alone until {}: {}", paused.until, paused.why);
-    Some(Stay { code: KeptCode::BackingOff, words, until: Some(paused.until) })
 }
 
 /// A pool of which more has failed than chance explains. One node alone never has.

@@ -37,11 +37,7 @@ pub fn narrow(board: &Board<'_>, nodes: &[usize], claims: Vec<ClaimPlanned>) -> 
     let share = (price - cost) / u64::try_from(claims.len()).unwrap_or(1).max(1);
     let mut narrowed = vec![];
     for (claim, least) in claims.into_iter().zip(cheapest) {
-        let mut below = least + share;
-        if !rules.alone {
-            below = below.min(cheapest_alike(board, &leaving, &claim));
-        }
-        let claim = rules.cheaper(board, claim, below).ok_or_else(|| not_cheaper(price, cost))?;
+        let claim = rules.cheaper(board, claim, least + share).ok_or_else(|| not_cheaper(price, cost))?;
         narrowed.push((claim, least));
     }
     Ok(narrowed)
@@ -55,13 +51,6 @@ fn not_cheaper(price: u64, cost: u64) -> Stay {
 /// As people write it; the currency is the catalogue's.
 pub fn money(millionths: u64) -> String {
     format!("{}.{:04}", millionths / 1_000_000, millionths % 1_000_000 / 100)
-}
-
-/// Of nodes that go and whose type the claim lists too, the cheapest price: a claim as dear as that replaces a node by itself.
-fn cheapest_alike(board: &Board<'_>, leaving: &[&Candidate<'_>], claim: &ClaimPlanned) -> u64 {
-    let listed: BTreeSet<&str> = Listed::new(&board.scene, claim).types().collect();
-    let alike = leaving.iter().filter(|of| of.there.labels.get(names::INSTANCE_TYPE).is_some_and(|own| listed.contains(own.as_str())));
-    alike.map(|of| of.price()).min().unwrap_or(u64::MAX)
 }
 
 struct Rules {
@@ -155,11 +144,6 @@ impl<'a> Listed<'a> {
 
     fn cheapest(&self) -> u64 {
         self.claim.offerings.iter().map(|of| self.price(of)).min().unwrap_or(u64::MAX / 2).min(u64::MAX / 2)
-    }
-
-    fn types(&self) -> impl Iterator<Item = &'a str> {
-        let types = self.types;
-        self.claim.offerings.iter().filter_map(move |of| types.get(of.instance_type as usize)).map(|one| one.name.as_str())
     }
 }
 

@@ -10,6 +10,10 @@ use model::{disruption::KeptCode, names};
 
 const SIZES: [usize; 11] = [2, 3, 4, 5, 6, 8, 12, 16, 24, 48, 100];
 
+/// With no more candidates than this, every pair is tried, and every three.
+const PAIRS: usize = 40;
+const THREES: usize = 16;
+
 pub fn several(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
     for list in lists(search) {
         for size in SIZES.into_iter().filter(|size| *size <= list.len()) {
@@ -21,16 +25,88 @@ pub fn several(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool
                 if set.len() < size {
                     break;
                 }
-                if search.may_pay(&set).is_ok() {
-                    if !still_time() {
-                        return search.run_out();
-                    }
-                    if let Err(stay) = search.attempt(&set, still_time) {
-                        remember(search, &set, &stay);
-                    }
+                if !attempt(search, &set, still_time) {
+                    return;
                 }
                 from += step;
             }
+        }
+    }
+    few(search, still_time);
+}
+
+/// With no more candidates than this, what was chosen is looked at once more as a whole.
+const ANEW: usize = 40;
+const MOST_TRIES: usize = 150;
+
+/// All that was taken, at once, with some of the rest: what step by step was not found.
+pub fn anew(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
+    if search.order.len() > ANEW || search.choosing.out_of_time {
+        return;
+    }
+    let mut tries = 0;
+    while search.taken.len() > 1 || tries == 0 {
+        let left: Vec<usize> = search.order.iter().copied().filter(|at| !search.choosing.gone[*at]).collect();
+        let mut sets: Vec<Vec<usize>> = vec![vec![], left.clone()];
+        for at in &left {
+            sets.push(vec![*at]);
+            sets.push(left.iter().copied().filter(|other| other != at).collect());
+        }
+        for (at, first) in left.iter().enumerate() {
+            sets.extend(left.iter().skip(at + 1).map(|second| vec![*first, *second]));
+        }
+        let mut better = false;
+        for set in sets {
+            tries += 1;
+            if tries > MOST_TRIES || !still_time() {
+                return;
+            }
+            if search.taken.is_empty() && set.len() < 2 {
+                continue;
+            }
+            better = search.attempt_anew(&set, still_time);
+            if better {
+                break;
+            }
+        }
+        if !better {
+            return;
+        }
+    }
+}
+
+/// Whether there is still time.
+fn attempt(search: &mut Search<'_, '_>, set: &[usize], still_time: &mut dyn FnMut() -> bool) -> bool {
+    if search.may_pay(set).is_err() {
+        return true;
+    }
+    if !still_time() {
+        search.run_out();
+        return false;
+    }
+    if let Err(stay) = search.attempt(set, still_time) {
+        remember(search, set, &stay);
+    }
+    true
+}
+
+/// Where there are few, those that are not neighbours too.
+fn few(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
+    let left: Vec<usize> = search.order.iter().copied().filter(|at| !search.choosing.gone[*at]).collect();
+    let mut sets: Vec<Vec<usize>> = vec![];
+    for (at, first) in left.iter().enumerate().filter(|_| left.len() <= PAIRS) {
+        for (next, second) in left.iter().enumerate().skip(at + 1) {
+            sets.push(vec![*first, *second]);
+            let thirds = left.iter().skip(next + 1).filter(|_| left.len() <= THREES);
+            sets.extend(thirds.map(|third| vec![*first, *second, *third]));
+        }
+    }
+    for set in sets {
+        if set.iter().any(|at| search.choosing.gone[*at]) {
+            continue;
+        }
+        if !attempt(search, &set, still_time) {
+            return;
         }
     }
 }

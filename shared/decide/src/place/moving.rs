@@ -9,6 +9,7 @@ use super::answer::{self, Lists};
 use super::counters::{Counted, Counter, CounterId, PlaceId, Spot};
 use super::explain;
 use super::limits::Left;
+use super::mask::Mask;
 use super::order;
 use super::places::{Claim, Extra};
 use super::shapes::ShapeId;
@@ -110,7 +111,52 @@ impl<'a> Moving<'a> {
         gives_back: GivesBack,
         still_time: &mut dyn FnMut() -> bool,
     ) -> Trial<'a> {
+        let trial = self.begin();
+        self.take_away(trial, nodes, gives_back, still_time)
+    }
+
+    /// The same, but claims that are there stay as large as they are: what does not fit on them opens others.
+    pub fn without_growth(
+        &mut self,
+        nodes: &[(usize, Option<(usize, usize)>)],
+        gives_back: GivesBack,
+        still_time: &mut dyn FnMut() -> bool,
+    ) -> Trial<'a> {
         let mut trial = self.begin();
+        for at in 0..trial.claims {
+            let claim = &self.solver.places.claims[at];
+            let cheapest = self.solver.ground.states.cheapest(claim.state, &claim.types);
+            if let (Some((of, _)), false) = (cheapest, claim.pods.is_empty()) {
+                self.note(&mut trial, self.solver.places.nodes + at);
+                let mut only = Mask::none(0);
+                only.insert(of);
+                self.solver.scratch.copy_from(&only);
+                self.solver.shrink(at);
+            }
+        }
+        self.take_away(trial, nodes, gives_back, still_time)
+    }
+
+    /// Claims may again become all that they could before a trial without growth.
+    pub fn let_grow(&mut self, trial: &Trial<'a>) {
+        for changed in &trial.changed {
+            let claim = &self.solver.places.claims[changed.at];
+            let source = self.solver.ground.states.get(claim.state).pool;
+            let mut types = changed.claim.types.clone();
+            if claim.state == changed.claim.state && self.solver.ground.sources[source].fit.keep(&claim.request, &mut types) {
+                self.solver.scratch.copy_from(&types);
+                self.solver.shrink(changed.at);
+            }
+        }
+    }
+
+    fn take_away(
+        &mut self,
+        mut trial: Trial<'a>,
+        nodes: &[(usize, Option<(usize, usize)>)],
+        gives_back: GivesBack,
+        still_time: &mut dyn FnMut() -> bool,
+    ) -> Trial<'a> {
         for (node, of) in nodes {
             trial.closed.push((*node, self.solver.places.bucket_of[*node]));
             self.close(*node);

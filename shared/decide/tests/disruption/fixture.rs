@@ -227,6 +227,7 @@ impl World {
             daemon: None,
         });
         self.situation.inventory.pods.push(PodHere {
+            uid: Some(pod.uid.clone()),
             kind,
             moves: Some(pod),
             ignored: false,

@@ -63,6 +63,9 @@ fn situation() -> impl Strategy<Value = Situation> {
     let claims = proptest::collection::vec(some_claim(), 0..4);
     let nodes = proptest::collection::vec(some_node(), 0..4);
     (some_uids(), some_uids(), claims, clouds(), nodes).prop_map(|(before, mut after, claims, clouds, nodes)| {
+        // A UID is given once.
+        let claims: BTreeMap<Uid, Claim> = claims.into_iter().map(|claim| (claim.key.claim.clone(), claim)).collect();
+        let claims: Vec<Claim> = claims.into_values().collect();
         after.extend(claims.iter().map(|claim| claim.key.claim.clone()));
         Situation { known_before: before, known_after: after, claims, clouds, nodes, ..clean() }
     })

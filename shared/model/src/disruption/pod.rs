@@ -2,10 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::{Namespace, ObjectName, PodKind, place::PodToPlace};
+use crate::{Namespace, ObjectName, PodKind, Uid, place::PodToPlace};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodHere {
+    /// Absent where nothing is known of it but that it is there.
+    pub uid: Option<Uid>,
     pub kind: PodKind,
     /// As one that looks for a place. Absent for what runs nowhere else when its node is gone: pods of DaemonSets, mirror pods, and
     /// those that are being deleted (but not of a StatefulSet, whose name has to come back).

@@ -137,6 +137,7 @@ fn bound(pod: &PodToPlace, node: usize) -> PodThere {
 
 fn pod_here(pod: PodToPlace, now: Timestamp) -> PodHere {
     PodHere {
+        uid: Some(pod.uid.clone()),
         kind: PodKind::Ordinary,
         moves: Some(pod),
         ignored: false,

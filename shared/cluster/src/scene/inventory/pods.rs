@@ -86,6 +86,7 @@ fn pod(source: &SceneSource, volumes: &Lookup<'_>, raw: &KubePod, budgets: &[&Se
     let note = |key: &str| raw.metadata.annotations.as_ref().and_then(|all| all.get(key)).map(String::as_str);
     let cost = note(names::DISRUPTION_COST).or_else(|| note(names::POD_DELETION_COST));
     Some(PodHere {
+        uid: Some(pod.uid.clone()),
         kind: pod.kind,
         moves: sorting::moves(raw, &pod).then(|| waiting::pod(source, volumes, None, raw, spec, &pod)),
         ignored: note(names::IGNORED_WHEN_IDLE) == Some("true"),
@@ -102,6 +103,7 @@ fn pod(source: &SceneSource, volumes: &Lookup<'_>, raw: &KubePod, budgets: &[&Se
 /// A bound pod comes from the source, so there is none of which nothing is known.
 fn unknown() -> PodHere {
     PodHere {
+        uid: None,
         kind: PodKind::Ordinary,
         moves: None,
         ignored: false,
