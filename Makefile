@@ -7,14 +7,16 @@ MAKEFLAGS += --no-print-directory
 
 FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
 BINARIES := $(FUNCTIONS) forwarder pilotlight world
+# Of those, what `make scale` measures.
+MEASURED := on-pending-pod on-nodeclaim on-delete forwarder pilotlight
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
 # How much `make peers` compares: random worlds, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
 WORLDS ?= 200
 SEED ?= 1
 BENCH ?= 500
-# How many pods wait for Karpenter on a real control plane.
-PODS ?= 500
+# How many pods wait at once for us and for Karpenter on a real control plane.
+PODS ?= 200
 VENV := target/venv
 # Everything that tests build, they build with the features of the whole workspace: a package alone would have others, and all
 # that it uses would be compiled again.
@@ -39,7 +41,7 @@ test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 	cargo test --quiet --workspace
 
 .PHONY: lives
-lives: ## What takes minutes: a hundred claims and sixty pods at once, every fault at every effect, every provider's contract
+lives: ## What takes minutes: a hundred claims and five hundred pods at once, every fault at every effect, every provider's contract
 	cargo test --quiet --workspace --test contract --test hundred --test many_pods --test sweep -- --ignored --nocapture
 
 .PHONY: cluster
@@ -79,8 +81,12 @@ peers: ## Karpenter's own scheduler and `pilotlight plan` on the same worlds: po
 	cargo build --quiet --release --package checker --package pilotlight
 	target/release/compare-planners --oracle target/peers/karpenter-oracle --pilotlight target/release/pilotlight \
 	  --worlds $(WORLDS) --seed $(SEED) --bench $(BENCH)
-	cargo build --quiet --workspace --all-targets
-	target/debug/control-plane karpenter --pods $(PODS)
+	$(MAKE) scale
+
+.PHONY: scale
+scale: ## 1,000 nodes and 10,000 pods on a real control plane, then pods that wait: us beside Karpenter; PODS=200
+	cargo build --quiet --release --package control-plane $(MEASURED:%=--package %)
+	target/release/control-plane scale --pods $(PODS)
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/

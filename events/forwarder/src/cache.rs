@@ -2,11 +2,11 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher as _, Hash, RandomState},
     sync::Arc,
 };
 
-use model::names;
+use model::{Resources, names};
 
 use crate::{
     keep::Row,
@@ -35,6 +35,8 @@ pub enum News {
     Workspace(Change<Workspace>),
     /// The API server does not have this kind, for now.
     NotServed(Kind),
+    /// A watch broke: until it says something again, nobody knows what it missed.
+    Broken(Kind),
 }
 
 /// One object, before and after. At least one of them is there.
@@ -65,6 +67,7 @@ pub struct Cache {
     waiting: HashMap<Key, Arc<Pod>>,
     node_names: HashMap<Box<str>, Key>,
     shapes: HashSet<Arc<Shape>>,
+    amounts: HashSet<Arc<Resources>>,
     words: HashSet<Arc<str>>,
     keys: Keys,
 }
@@ -147,6 +150,11 @@ impl Cache {
     }
 
     pub fn node(&mut self, change: Change<Node>) -> Vec<Difference<Node>> {
+        let change = match change {
+            Change::Listed(node) => Change::Listed(self.alike(node)),
+            Change::Changed(node) => Change::Changed(self.alike(node)),
+            other @ (Change::Relisting | Change::Synced | Change::Removed(_)) => other,
+        };
         let differences = self.nodes.apply(&self.keys, change);
         for Difference { before, after } in &differences {
             match (before, after) {
@@ -211,6 +219,7 @@ impl Cache {
     /// Forgets shapes and names that no pod has any more, and gives back room that a burst took.
     pub fn tidy(&mut self) {
         self.shapes.retain(|shape| Arc::strong_count(shape) > 1);
+        self.amounts.retain(|amounts| Arc::strong_count(amounts) > 1);
         self.words.retain(|word| Arc::strong_count(word) > 1);
         self.shapes.shrink_to_fit();
         self.words.shrink_to_fit();
@@ -222,23 +231,29 @@ impl Cache {
     fn shared(&mut self, mut pod: Pod) -> Pod {
         pod.node = pod.node.map(|node| self.word(node));
         pod.id.namespace = pod.id.namespace.map(|namespace| self.word(namespace));
-        pod.shape = match self.shapes.get(&pod.shape) {
-            Some(known) => known.clone(),
-            None => {
-                self.shapes.insert(pod.shape.clone());
-                pod.shape
-            }
-        };
+        pod.shape = kept_once(&mut self.shapes, pod.shape);
         pod
     }
 
-    fn word(&mut self, word: Arc<str>) -> Arc<str> {
-        if let Some(known) = self.words.get(&word) {
-            return known.clone();
-        }
-        self.words.insert(word.clone());
-        word
+    /// So are equal machines.
+    fn alike(&mut self, mut node: Node) -> Node {
+        node.capacity = kept_once(&mut self.amounts, node.capacity);
+        node.allocatable = kept_once(&mut self.amounts, node.allocatable);
+        node
     }
+
+    fn word(&mut self, word: Arc<str>) -> Arc<str> {
+        kept_once(&mut self.words, word)
+    }
+}
+
+/// The one that is kept already, if it is equal.
+fn kept_once<T: ?Sized + Eq + Hash>(kept: &mut HashSet<Arc<T>>, new: Arc<T>) -> Arc<T> {
+    if let Some(known) = kept.get(&new) {
+        return known.clone();
+    }
+    kept.insert(new.clone());
+    new
 }
 
 impl Keys {

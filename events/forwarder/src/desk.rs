@@ -26,6 +26,8 @@ pub struct Desk {
     luck: Arc<dyn Chance>,
     /// Kinds that were listed once, or that the API server does not have.
     listed: BTreeSet<Kind>,
+    /// Kinds whose watch broke, or is listing anew: what is known of them may be old.
+    doubtful: BTreeSet<Kind>,
     leads: bool,
     resync_at: Instant,
     repeat_at: Instant,
@@ -47,6 +49,7 @@ impl Desk {
             functions: functions.collect(),
             luck,
             listed: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
             leads: false,
             resync_at: now + settings.resync,
             repeat_at: now + settings.pending_repeat,
@@ -68,6 +71,7 @@ impl Desk {
                 });
             }
             News::NotServed(kind) => self.list_is_complete(kind, now),
+            News::Broken(kind) => _ = self.doubtful.insert(kind),
         }
     }
 
@@ -81,6 +85,11 @@ impl Desk {
     ) {
         counts::watch_event(kind);
         let complete = matches!(change, Change::Synced);
+        match &change {
+            Change::Relisting => _ = self.doubtful.insert(kind),
+            Change::Synced | Change::Changed(_) | Change::Removed(_) => _ = self.doubtful.remove(&kind),
+            Change::Listed(_) => {}
+        }
         for difference in keep(&mut self.cache, change) {
             for wake in wakes(&self.cache, &difference) {
                 self.want(wake, now);
@@ -105,6 +114,11 @@ impl Desk {
     /// Whether the picture of the cluster is whole: before that, no place is looked for and nothing is called idle.
     pub fn is_ready(&self) -> bool {
         [Kind::Pod, Kind::Node, Kind::Claim, Kind::Pool].iter().all(|kind| self.listed.contains(kind))
+    }
+
+    /// Whether a snapshot would show the cluster as it is now.
+    pub fn is_sound(&self) -> bool {
+        self.is_ready() && ![Kind::Pod, Kind::Node].iter().any(|kind| self.doubtful.contains(kind))
     }
 
     pub fn leads(&self) -> bool {

@@ -190,7 +190,7 @@ pub(crate) fn requirement(given: &Requirement) -> Option<NodeSelectorRequirement
     Some(NodeSelectorRequirement { key: key.clone(), operator: operator.into(), values: values.clone() })
 }
 
-fn toleration(given: &Toleration) -> Option<PodToleration> {
+pub(crate) fn toleration(given: &Toleration) -> Option<PodToleration> {
     let Toleration { key, operator, value, effect } = given;
     let operator = match operator.as_deref() {
         None | Some("") => None,

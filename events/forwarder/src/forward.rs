@@ -17,7 +17,7 @@ use tokio::{
 use crate::{
     counts,
     desk::Desk,
-    event::{Letter, Letterhead},
+    event::{Letter, Letterhead, Unwritable},
     filter::{Lane, Wake},
     health::Health,
     lease::{Candidate, Leads},
@@ -203,7 +203,7 @@ impl Sending {
             desk.finish(lane, Verdict::Acknowledged, Instant::now());
             return;
         };
-        let letter = match self.write(desk, &wake, wall) {
+        let letter = match self.write(desk, &wake, sink.most_bytes(), wall) {
             Ok(letter) => letter,
             Err(error) => {
                 counts::dead_letter(function);
@@ -226,8 +226,10 @@ impl Sending {
         });
     }
 
-    fn write(&self, desk: &Desk, wake: &Wake, wall: Timestamp) -> Result<Letter, crate::event::Unwritable> {
-        let picture = snapshot::is_wanted(wake).then(|| snapshot::draw(&desk.cache, wall));
+    /// A picture that is old, or larger than it may be, is worse than none.
+    fn write(&self, desk: &Desk, wake: &Wake, most: usize, wall: Timestamp) -> Result<Letter, Unwritable> {
+        let drawn = || if desk.is_sound() { snapshot::draw(&desk.cache, wall, snapshot::room(most)) } else { None };
+        let picture = snapshot::is_wanted(wake).then(drawn);
         if matches!(picture, Some(None)) {
             counts::snapshot_left_out();
         }

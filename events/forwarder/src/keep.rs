@@ -1,14 +1,15 @@
 //! From the wire to the rows that are kept; and the rows as kube's client reads them.
 
+use cluster::scene::{self, Taken};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, api::ApiResource};
-use model::{Quantity, Resources, names};
+use model::names;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    mem::take,
     sync::Arc,
 };
 
@@ -38,32 +39,46 @@ impl Row for Pod {
     type Wire = wire::Pod;
 
     fn keep(wire: wire::Pod) -> Self {
-        let wire::Pod { metadata, spec, status } = wire;
-        let wire::PodMeta { name, namespace, uid, resource_version, deletion_timestamp, labels, owner_references } =
-            metadata;
+        let wire::Pod { metadata, mut spec, status } = wire;
+        let wire::PodMeta { name, namespace, uid, resource_version, labels, owner_references, .. } = metadata;
         let scheduled = status.conditions.iter().find(|condition| condition.kind == "PodScheduled");
-        let controller = owner_references.iter().find(|owner| owner.controller).map(|owner| owner.kind.as_str());
-        let requests = pod_requests(&spec);
+        let controller = owner_references.into_iter().find(|owner| owner.controller);
+        let owner = match controller.as_ref().map(|owner| owner.kind.as_str()) {
+            Some("DaemonSet") => PodOwner::Daemon,
+            Some("Node") => PodOwner::Node,
+            _ => PodOwner::Other,
+        };
+        let of_daemon = owner == PodOwner::Daemon;
+        let volume_claims = volume_claims(&name, &spec.volumes);
+        let node = spec.node_name.take().filter(|node| !node.is_empty()).map(Into::into);
+        let (node_selector, tolerations) = (take(&mut spec.node_selector), take(&mut spec.tolerations));
+        let host_network = spec.host_network;
+        let taken = scene::taken(&spec.taken());
+        let malformed = taken.is_err();
+        let Taken { requests, anti_affinity, host_ports } = taken.unwrap_or_default();
         Pod {
             id: identity(name, namespace, uid, resource_version),
-            node: spec.node_name.filter(|node| !node.is_empty()).map(Into::into),
+            node,
             shape: Arc::new(Shape {
                 labels,
                 requests,
-                node_selector: spec.node_selector,
-                tolerations: spec.tolerations,
+                node_selector,
+                tolerations,
+                anti_affinity,
+                host_ports,
+                volume_claims,
+                daemon: controller.filter(|_| of_daemon).map(|owner| owner.name.into()),
+                host_network,
+                malformed,
             }),
-            owner: match controller {
-                Some("DaemonSet") => PodOwner::Daemon,
-                Some("Node") => PodOwner::Node,
-                _ => PodOwner::Other,
-            },
+            owner,
+            created_at: metadata.creation_timestamp.filter(|_| of_daemon).and_then(|time| time.parse().ok()),
             unschedulable: scheduled.is_some_and(|condition| {
                 condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable")
             }),
             nominated: status.nominated_node_name.is_some_and(|node| !node.is_empty()),
             over: matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")),
-            deleting: deletion_timestamp.is_some(),
+            deleting: metadata.deletion_timestamp.is_some(),
         }
     }
 
@@ -92,7 +107,8 @@ impl Row for Node {
             labels: metadata.labels,
             taints: spec.taints,
             unschedulable: spec.unschedulable,
-            allocatable: wire::resources(status.allocatable),
+            capacity: Arc::new(wire::resources(status.capacity)),
+            allocatable: Arc::new(wire::resources(status.allocatable)),
             ready: ready.map(|condition| condition.status).unwrap_or_default(),
         }
     }
@@ -197,39 +213,14 @@ fn marks(metadata: &wire::Meta) -> u64 {
     hasher.finish()
 }
 
-/// What the scheduler counts: the larger of what runs and what starts it, with overhead; a pod's own figures win.
-fn pod_requests(spec: &wire::PodSpec) -> Resources {
-    let amounts = |given: &wire::Amounts| -> Vec<(String, i128)> {
-        given.iter().filter_map(|(name, amount)| Some((name.clone(), amount.0?.thousandths()))).collect()
+/// Named, or made for the pod under a name that Kubernetes fixes.
+fn volume_claims(pod: &str, volumes: &[wire::Volume]) -> Vec<String> {
+    let claim = |volume: &wire::Volume| match (&volume.persistent_volume_claim, &volume.ephemeral) {
+        (Some(claim), _) => Some(claim.claim_name.clone()),
+        (None, Some(_)) => Some(format!("{pod}-{}", volume.name)),
+        (None, None) => None,
     };
-    let add = |sum: &mut BTreeMap<String, i128>, given: &wire::Amounts| {
-        for (name, amount) in amounts(given) {
-            *sum.entry(name).or_default() += amount;
-        }
-    };
-    let (mut sidecars, mut largest) = (BTreeMap::new(), BTreeMap::<String, i128>::new());
-    for container in &spec.init_containers {
-        let mut starting = sidecars.clone();
-        add(&mut starting, &container.resources.requests);
-        if container.restart_policy.as_deref() == Some("Always") {
-            sidecars.clone_from(&starting);
-        }
-        for (name, amount) in starting {
-            let most = largest.entry(name).or_default();
-            *most = amount.max(*most);
-        }
-    }
-    let mut running = sidecars;
-    for container in &spec.containers {
-        add(&mut running, &container.resources.requests);
-    }
-    for (name, amount) in largest {
-        let most = running.entry(name).or_default();
-        *most = amount.max(*most);
-    }
-    running.extend(spec.resources.iter().flat_map(|own| amounts(&own.requests)));
-    add(&mut running, &spec.overhead);
-    running.into_iter().map(|(name, amount)| (name, Quantity::from_thousandths(amount))).collect()
+    volumes.iter().filter_map(claim).collect()
 }
 
 impl<'de, R: Row> Deserialize<'de> for Seen<R> {

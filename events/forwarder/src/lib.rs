@@ -37,7 +37,7 @@ pub use settings::Settings;
 pub use sink::Sinks;
 pub use start::{StartError, run_from_env, sinks};
 
-/// Forwards until SIGTERM or Ctrl-C, then finishes what is under way. The client is one of `cluster::connect_to_watch`.
+/// Forwards until SIGTERM or Ctrl-C, then finishes what is under way. The client is one of `Way::connect_to_watch`.
 pub async fn run(settings: Settings, sinks: Sinks, client: Client) -> io::Result<()> {
     let stop = host::stop_signal()?;
     Forwarder::new(settings, sinks, client).run(stop).await;

@@ -1,6 +1,10 @@
 //! What is kept of each object: enough to see whether a change matters, to write its event, and to draw the snapshot.
 
-use model::Resources;
+use jiff::Timestamp;
+use model::{
+    Resources,
+    place::{HostPort, PodTerm},
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::wire::{ClassRef, Requirement, Taint, Texts, Toleration};
@@ -37,6 +41,8 @@ pub struct Pod {
     pub nominated: bool,
     pub over: bool,
     pub deleting: bool,
+    /// Of pods of a DaemonSet: the newest shows what the next one will be like.
+    pub created_at: Option<Timestamp>,
 }
 
 /// What pods of one template have in common.
@@ -46,6 +52,15 @@ pub struct Shape {
     pub requests: Resources,
     pub node_selector: Texts,
     pub tolerations: Vec<Toleration>,
+    pub anti_affinity: Vec<PodTerm>,
+    pub host_ports: Vec<HostPort>,
+    /// The volume claims it uses, in its namespace.
+    pub volume_claims: Vec<String>,
+    /// The DaemonSet it belongs to.
+    pub daemon: Option<Box<str>>,
+    pub host_network: bool,
+    /// Amounts, ports or rules of it cannot be read: it would count for less than it takes.
+    pub malformed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +78,9 @@ pub struct Node {
     pub labels: Texts,
     pub taints: Vec<Taint>,
     pub unschedulable: bool,
-    pub allocatable: Resources,
+    /// Equal machines share these.
+    pub capacity: Arc<Resources>,
+    pub allocatable: Arc<Resources>,
     pub ready: String,
     pub deleting: bool,
     /// Whether our finalizer holds it.

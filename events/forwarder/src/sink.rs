@@ -26,6 +26,11 @@ pub use web::Web;
 #[async_trait]
 pub trait Sink: Send + Sync {
     async fn deliver(&self, function: &'static str, letter: &Letter) -> Told;
+
+    /// The largest event that gets through.
+    fn most_bytes(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// What was heard of a delivery.

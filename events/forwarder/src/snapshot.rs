@@ -1,23 +1,32 @@
 //! The picture of the cluster that travels with an event, drawn from what the watches have shown.
 //!
 //! Written piece by piece into text: as soon as it is larger than a snapshot may be, there is none, and the function looks for
-//! itself. So drawing one never takes more memory than the largest that is sent.
+//! itself. So drawing one never takes more memory than the largest that is sent. What occurs often is written once, at the end.
+
+mod table;
 
 use jiff::Timestamp;
-use model::{InvalidId, Namespace, ObjectName, Quantity, Resources, Uid};
+use model::{InvalidId, Namespace, ObjectName, Resources, Uid};
 use schema::{
     object::NodeTaint,
-    snapshot::{Claim, MAX_BYTES, Node, Pod, Pool, VERSION},
+    snapshot::{Claim, Daemon, MAX_BYTES, NewestDaemon, Node, Pool, Shape, UnboundPod, VERSION},
 };
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use crate::{
     cache::Cache,
-    event::{class_ref, requirement, resource_map},
+    event::{class_ref, requirement, resource_map, toleration},
     filter::Wake,
     rows, wire,
 };
+use table::Table;
+
+/// What the rest of an event takes at most.
+const REST: usize = 16 * 1024;
 
 /// Whether a decision about it needs the whole cluster. The others look at one object and what belongs to it.
 pub fn is_wanted(wake: &Wake) -> bool {
@@ -27,70 +36,162 @@ pub fn is_wanted(wake: &Wake) -> bool {
     }
 }
 
-/// `None` where it would be too large.
-pub fn draw(known: &Cache, now: Timestamp) -> Option<String> {
-    let used = used(known);
-    let mut text = Text(format!("{{\"version\":{VERSION},\"takenAt\":\"{now}\"").into_bytes());
-    text.list("nodes", known.nodes.iter().map(|row| node(row, used.get(&*row.id.name))))?;
-    text.list("pods", known.pods.iter().filter(|pod| !pod.over).filter_map(|row| pod(row)))?;
+/// How large a picture may be in an event of at most so many bytes.
+pub fn room(event: usize) -> usize {
+    MAX_BYTES.min(event.saturating_sub(REST))
+}
+
+/// `None` where it would be larger than `most` bytes.
+pub fn draw(known: &Cache, now: Timestamp, most: usize) -> Option<String> {
+    let pods = Pods::sort(known);
+    let mut drawing = Drawing::default();
+    let head = format!("{{\"version\":{VERSION},\"takenAt\":\"{now}\"");
+    let mut text = Text { json: head.into_bytes(), most };
+    text.list("nodes", known.nodes.iter().map(|row| drawing.node(row, pods.on.get(&*row.id.name))))?;
+    text.list("shapes", pods.shapes.iter().map(|shape| drawing.shape(shape)))?;
+    text.list("daemons", pods.daemons.values().map(newest))?;
+    text.list("unbound", pods.unbound.iter().map(|pod| unbound(pod)))?;
     text.list("claims", known.claims.iter().filter(|row| is_in_flight(row)).map(|row| claim(row)))?;
     text.list("pools", known.pools.iter().filter(|row| !row.deleting).map(|row| pool(row)))?;
     let classes: BTreeSet<&wire::ClassRef> = known.pools.iter().map(|pool| &pool.class).collect();
     text.list("classes", classes.into_iter().map(class_ref))?;
-    text.0.push(b'}');
-    String::from_utf8(text.0).ok()
+    text.list("words", drawing.words.iter().map(Ok))?;
+    text.list("resources", drawing.resources.iter().map(|amounts| Ok(resource_map(amounts))))?;
+    text.json.push(b'}');
+    String::from_utf8(text.json).ok()
 }
 
 /// JSON under construction.
-struct Text(Vec<u8>);
+struct Text {
+    json: Vec<u8>,
+    most: usize,
+}
 
 impl Text {
-    /// One object that cannot be written is left out; the picture is a hint.
+    /// One object that cannot be written spoils the picture: whoever reads it must not take nodes for freer than they are.
     fn list<T: Serialize>(&mut self, name: &str, items: impl Iterator<Item = Result<T, InvalidId>>) -> Option<()> {
-        self.0.extend_from_slice(format!(",\"{name}\":[").as_bytes());
+        self.json.extend_from_slice(format!(",\"{name}\":[").as_bytes());
         let mut first = true;
-        for item in items.filter_map(Result::ok) {
+        for item in items {
             if !first {
-                self.0.push(b',');
+                self.json.push(b',');
             }
             first = false;
-            serde_json::to_writer(&mut self.0, &item).ok()?;
-            if self.0.len() > MAX_BYTES {
+            serde_json::to_writer(&mut self.json, &item.ok()?).ok()?;
+            if self.json.len() >= self.most {
                 return None;
             }
         }
-        self.0.push(b']');
+        self.json.push(b']');
         Some(())
     }
 }
 
-/// What pods hold of each node, in thousandths.
-fn used(known: &Cache) -> HashMap<&str, BTreeMap<&str, i128>> {
-    let mut used: HashMap<&str, BTreeMap<&str, i128>> = HashMap::with_capacity(known.nodes.len());
-    for pod in known.pods.iter().filter(|pod| !pod.over) {
-        let Some(node) = pod.node.as_deref() else { continue };
-        let held = used.entry(node).or_default();
-        for (name, amount) in &pod.shape.requests {
-            *held.entry(name).or_default() += amount.thousandths();
-        }
-        *held.entry("pods").or_default() += 1000;
-    }
-    used
+/// Pods by where they are and what they are like.
+#[derive(Default)]
+struct Pods<'a> {
+    shapes: Vec<Alike<'a>>,
+    /// By node: how many of which shape.
+    on: HashMap<&'a str, BTreeMap<u32, u32>>,
+    /// The newest by namespace and DaemonSet.
+    daemons: BTreeMap<(&'a str, &'a str), Newest<'a>>,
+    unbound: Vec<&'a rows::Pod>,
 }
 
-fn node(node: &rows::Node, used: Option<&BTreeMap<&str, i128>>) -> Result<Node, InvalidId> {
-    let free = |(name, amount): (&String, &Quantity)| {
-        let held = used.and_then(|used| used.get(name.as_str())).copied().unwrap_or_default();
-        (name.clone(), Quantity::from_thousandths((amount.thousandths() - held).max(0)))
-    };
-    let free: Resources = node.allocatable.iter().map(free).collect();
-    Ok(Node {
-        name: ObjectName::new(&*node.id.name)?.into(),
-        provider_id: node.provider_id.clone(),
-        labels: node.labels.clone(),
-        taints: node.taints.iter().filter_map(taint).collect(),
-        free: resource_map(&free),
-    })
+/// Pods of one namespace and template.
+struct Alike<'a> {
+    namespace: &'a str,
+    shape: &'a rows::Shape,
+    terminating: bool,
+}
+
+struct Newest<'a> {
+    created_at: Timestamp,
+    pod: &'a str,
+    shape: u32,
+}
+
+impl<'a> Pods<'a> {
+    fn sort(known: &'a Cache) -> Self {
+        let (mut pods, mut places) = (Pods::default(), HashMap::new());
+        for pod in known.pods.iter().filter(|pod| !pod.over) {
+            let Some(node) = pod.node.as_deref() else {
+                if !pod.deleting {
+                    pods.unbound.push(pod);
+                }
+                continue;
+            };
+            // Whoever reads pods by itself passes over these too.
+            if pod.shape.malformed {
+                continue;
+            }
+            let namespace = pod.id.namespace.as_deref().unwrap_or_default();
+            // Equal shapes are one in the cache.
+            let key = (namespace, Arc::as_ptr(&pod.shape), pod.deleting);
+            let shape = *places.entry(key).or_insert_with(|| {
+                pods.shapes.push(Alike { namespace, shape: &pod.shape, terminating: pod.deleting });
+                u32::try_from(pods.shapes.len() - 1).unwrap_or(u32::MAX)
+            });
+            *pods.on.entry(node).or_default().entry(shape).or_default() += 1;
+            if let (Some(set), Some(created_at)) = (pod.shape.daemon.as_deref(), pod.created_at) {
+                let this = Newest { created_at, pod: &pod.id.name, shape };
+                let newest = pods.daemons.entry((namespace, set)).or_insert(Newest { ..this });
+                if (newest.created_at, newest.pod) < (this.created_at, this.pod) {
+                    *newest = this;
+                }
+            }
+        }
+        pods
+    }
+}
+
+/// What is written once and pointed to.
+#[derive(Default)]
+struct Drawing<'a> {
+    words: Table<'a, str>,
+    resources: Table<'a, Resources>,
+}
+
+impl<'a> Drawing<'a> {
+    fn node(&mut self, node: &'a rows::Node, pods: Option<&BTreeMap<u32, u32>>) -> Result<Node, InvalidId> {
+        Ok(Node {
+            name: ObjectName::new(&*node.id.name)?.into(),
+            provider_id: node.provider_id.clone(),
+            labels: self.labels(&node.labels),
+            taints: node.taints.iter().filter_map(taint).collect(),
+            capacity: self.resources.position(&node.capacity),
+            allocatable: self.resources.position(&node.allocatable),
+            deleting: node.deleting,
+            pods: pods.into_iter().flatten().flat_map(|(shape, count)| [*shape, *count]).collect(),
+        })
+    }
+
+    fn shape(&mut self, alike: &Alike<'a>) -> Result<Shape, InvalidId> {
+        let rows::Shape { labels, requests, node_selector, tolerations, anti_affinity, host_ports, .. } = alike.shape;
+        let rows::Shape { volume_claims, host_network, .. } = alike.shape;
+        let daemon = |set: &str| -> Result<Daemon, InvalidId> {
+            Ok(Daemon {
+                set: ObjectName::new(set)?.into(),
+                node_selector: node_selector.clone(),
+                tolerations: tolerations.iter().filter_map(toleration).collect(),
+                host_network: *host_network,
+            })
+        };
+        Ok(Shape {
+            namespace: Namespace::new(alike.namespace)?.into(),
+            labels: self.labels(labels),
+            requests: self.resources.position(requests),
+            anti_affinity: anti_affinity.iter().map(Into::into).collect(),
+            host_ports: host_ports.iter().map(Into::into).collect(),
+            volume_claims: volume_claims.clone(),
+            terminating: alike.terminating,
+            daemon: alike.shape.daemon.as_deref().map(daemon).transpose()?,
+        })
+    }
+
+    fn labels(&mut self, labels: &'a wire::Texts) -> Vec<u32> {
+        labels.iter().flat_map(|(key, value)| [self.words.position(key), self.words.position(value)]).collect()
+    }
 }
 
 fn taint(given: &wire::Taint) -> Option<NodeTaint> {
@@ -98,18 +199,21 @@ fn taint(given: &wire::Taint) -> Option<NodeTaint> {
     Some(NodeTaint { key: given.key.clone(), value: given.value.clone(), effect: effect.into() })
 }
 
-/// Bound pods only, with the labels that spreading and affinity count by.
-fn pod(pod: &rows::Pod) -> Option<Result<Pod, InvalidId>> {
-    let node = pod.node.as_deref()?;
-    let write = || {
-        Ok(Pod {
-            namespace: Namespace::new(pod.id.namespace.as_deref().unwrap_or_default())?.into(),
-            name: ObjectName::new(&*pod.id.name)?.into(),
-            node: ObjectName::new(node)?.into(),
-            labels: pod.shape.labels.clone(),
-        })
-    };
-    Some(write())
+fn newest(newest: &Newest<'_>) -> Result<NewestDaemon, InvalidId> {
+    Ok(NewestDaemon {
+        shape: newest.shape,
+        created_at: newest.created_at.into(),
+        pod: ObjectName::new(newest.pod)?.into(),
+    })
+}
+
+fn unbound(pod: &rows::Pod) -> Result<UnboundPod, InvalidId> {
+    Ok(UnboundPod {
+        namespace: Namespace::new(pod.id.namespace.as_deref().unwrap_or_default())?.into(),
+        name: ObjectName::new(&*pod.id.name)?.into(),
+        uid: Uid::new(&*pod.id.uid)?.into(),
+        waits: pod.waits(),
+    })
 }
 
 fn is_in_flight(claim: &rows::Claim) -> bool {

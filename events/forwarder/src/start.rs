@@ -1,10 +1,13 @@
 //! From `main` to a running forwarder: arguments, settings, connection, exit code.
 
-use host::{Listening, Platform, SettingSource, parts::Clock, settings, settings_table, stop_signal, telemetry};
+use host::{
+    Listening, Platform, SettingSource,
+    parts::{Clock, way},
+    settings, settings_table, stop_signal, telemetry,
+};
 use jiff::Timestamp;
 use std::{
     env,
-    ffi::OsStr,
     io::{self, Write as _},
     process::ExitCode,
     sync::Arc,
@@ -69,7 +72,7 @@ async fn run(host: host::Settings, settings: Settings, told: SinkSettings) -> Re
     let cannot = |source| StartError::Listen { port, source };
     let listening: Listening = host::listen(host.bind, port).await.map_err(cannot)?;
     telemetry::start_counts();
-    let client = cluster::connect_to_watch(host.work.kubeconfig.as_deref().map(OsStr::new)).await?;
+    let client = way(&host.work).connect_to_watch().await?;
     let sinks = sinks(told, Arc::new(Timestamp::now));
     for function in FUNCTIONS.iter().filter(|function| sinks.of(function).is_none()) {
         tracing::warn!(function, "nothing says where this function is: it is told of nothing");

@@ -117,6 +117,9 @@ async fn follow<R: Row>(
             Ok(Event::Delete(seen)) => Change::Removed(seen.row),
             Err(error) => {
                 counts::watch_restarted(R::KIND);
+                if news.send(News::Broken(R::KIND)).await.is_err() {
+                    return Ended::NobodyListens;
+                }
                 match status_of(&error) {
                     Some(404) if !served(R::KIND).group.is_empty() => return Ended::NotServed,
                     Some(400 | 405 | 422) if streams => return Ended::CannotStream,

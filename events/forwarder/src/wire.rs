@@ -3,6 +3,7 @@
 //! No field has to be there and no amount has to make sense: one odd object must not stop a list of thousands.
 
 use core::fmt;
+use k8s_openapi::{api::core::v1 as kube, apimachinery::pkg::api::resource::Quantity as KubeQuantity};
 use model::{Quantity, Resources};
 use serde::{
     Deserialize, Deserializer,
@@ -36,6 +37,7 @@ pub struct PodMeta {
     pub namespace: Option<String>,
     pub uid: String,
     pub resource_version: String,
+    pub creation_timestamp: Option<String>,
     pub deletion_timestamp: Option<String>,
     pub labels: Texts,
     pub owner_references: Vec<Owner>,
@@ -75,15 +77,43 @@ pub struct PodSpec {
     pub tolerations: Vec<Toleration>,
     pub containers: Vec<Container>,
     pub init_containers: Vec<Container>,
-    pub overhead: Amounts,
-    pub resources: Option<Requests>,
+    pub overhead: AmountTexts,
+    pub resources: Option<Asked>,
+    pub affinity: Option<kube::Affinity>,
+    pub volumes: Vec<Volume>,
+    pub host_network: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
-    pub resources: Requests,
+    pub resources: Option<Asked>,
     pub restart_policy: Option<String>,
+    pub ports: Vec<kube::ContainerPort>,
+}
+
+/// As they are written: whether they make sense is asked where all of a pod is read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    pub requests: AmountTexts,
+    pub limits: AmountTexts,
+}
+
+pub type AmountTexts = BTreeMap<String, AmountText>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Volume {
+    pub name: String,
+    pub persistent_volume_claim: Option<VolumeClaim>,
+    pub ephemeral: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct VolumeClaim {
+    pub claim_name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -137,6 +167,7 @@ pub struct Taint {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodeStatus {
+    pub capacity: Amounts,
     pub allocatable: Amounts,
     pub conditions: Vec<Condition>,
 }
@@ -277,6 +308,83 @@ impl Visitor<'_> for AmountVisitor {
     fn visit_unit<E: Error>(self) -> Result<Amount, E> {
         Ok(Amount(None))
     }
+}
+
+/// An amount as text, whatever it was written as.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AmountText(pub String);
+
+impl<'de> Deserialize<'de> for AmountText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl Visitor<'_> for TextVisitor {
+    type Value = AmountText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a quantity")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<AmountText, E> {
+        Ok(AmountText(text.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<AmountText, E> {
+        Ok(AmountText(text))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<AmountText, E> {
+        Ok(AmountText(number.to_string()))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<AmountText, E> {
+        Ok(AmountText(number.to_string()))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<AmountText, E> {
+        Ok(AmountText(number.to_string()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<AmountText, E> {
+        Ok(AmountText::default())
+    }
+}
+
+/// Only what a pod takes of its node: for the one reader of that.
+impl PodSpec {
+    pub fn taken(self) -> kube::PodSpec {
+        let container = |given: Container| kube::Container {
+            resources: given.resources.map(asked),
+            restart_policy: given.restart_policy,
+            ports: Some(given.ports).filter(|ports| !ports.is_empty()),
+            ..kube::Container::default()
+        };
+        kube::PodSpec {
+            containers: self.containers.into_iter().map(container).collect(),
+            init_containers: Some(self.init_containers.into_iter().map(container).collect()),
+            overhead: Some(quantities(self.overhead)),
+            resources: self.resources.map(asked),
+            affinity: self.affinity,
+            host_network: Some(self.host_network),
+            ..kube::PodSpec::default()
+        }
+    }
+}
+
+fn asked(given: Asked) -> kube::ResourceRequirements {
+    kube::ResourceRequirements {
+        requests: Some(quantities(given.requests)),
+        limits: Some(quantities(given.limits)),
+        ..kube::ResourceRequirements::default()
+    }
+}
+
+fn quantities(given: AmountTexts) -> BTreeMap<String, KubeQuantity> {
+    given.into_iter().map(|(name, AmountText(text))| (name, KubeQuantity(text))).collect()
 }
 
 /// What cannot be read is left out: a request that nobody understands holds nothing back.

@@ -1,39 +1,53 @@
 //! The snapshot that may travel with an event: versioned, compact, and bounded.
+//!
+//! What occurs often is written once: texts of labels in `words`, amounts in `resources`, pods that are alike in `shapes`. Where
+//! one of them is meant, its position in that list stands for it.
+
+mod pods;
+mod read;
 
 use jiff::Timestamp;
-use model::{ClaimInFlight, NodeSeen, ObjectName, PodBound, PoolSeen, Snapshot, SnapshotCarried, SnapshotMissing, Uid};
+use model::{ObjectName, SnapshotCarried, SnapshotMissing, Uid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::io;
 
 use crate::{
     cloud_event::BadEvent,
-    object::{NodeClassRef, NodeSelectorRequirement, NodeTaint, ResourceMap, all, resources},
+    object::{NodeClassRef, NodeSelectorRequirement, NodeTaint, ResourceMap},
     registry::from_json,
     word::Word,
 };
 
+pub use pods::{Daemon, LabelSelector, NewestDaemon, NodePort, PodAffinityTerm, PortProtocol, Shape, UnboundPod};
+
 /// The version this build writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// A snapshot over this size is not sent, and not read: the function looks for itself. It leaves half of the
+/// A snapshot over this size is not sent, and not read: the function looks for itself. It leaves a quarter of the
 /// default body limit to the rest of the event.
-pub const MAX_BYTES: usize = 512 * 1024;
+pub const MAX_BYTES: usize = 768 * 1024;
 
-/// Version 1 of the picture. The shape of any other version is not known here.
+/// Version 2 of the picture. The shape of any other version is not known here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSnapshot {
-    /// Always 1 for this shape.
-    #[schemars(range(min = 1, max = 1))]
+    /// Always 2 for this shape.
+    #[schemars(range(min = 2, max = 2))]
     pub version: u32,
     pub taken_at: Word<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
-    /// Bound pods, as far as topology needs them.
+    /// What the pods on those nodes are like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pods: Vec<Pod>,
+    pub shapes: Vec<Shape>,
+    /// The newest pod of each DaemonSet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub daemons: Vec<NewestDaemon>,
+    /// Pods without a node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unbound: Vec<UnboundPod>,
     /// Claims without a node yet. A hint: they are read fresh before new ones are made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
@@ -41,6 +55,12 @@ pub struct ClusterSnapshot {
     pub pools: Vec<Pool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NodeClassRef>,
+    /// Keys and values of labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    /// Amounts that nodes have and pods ask for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceMap>,
 }
 
 /// What the field `snapshot` of an event may hold, for its JSON Schema: this version, or one that is ignored here.
@@ -49,35 +69,38 @@ pub struct ClusterSnapshot {
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) enum AnySnapshot {
     ThisVersion(Box<ClusterSnapshot>),
-    OtherVersion {
-        #[schemars(range(min = 2))]
+    OlderVersion {
+        #[schemars(range(min = 0, max = 1))]
+        version: u32,
+    },
+    NewerVersion {
+        #[schemars(range(min = 3))]
         version: u32,
     },
 }
+
+/// Labels: positions in `words`, of a key and its value in turns.
+pub type Labels = Vec<u32>;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     pub name: Word<ObjectName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Labels,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<NodeTaint>,
-    /// Allocatable less the requests of the pods bound to it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub free: ResourceMap,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Pod {
-    pub namespace: Word<model::Namespace>,
-    pub name: Word<ObjectName>,
-    pub node: Word<ObjectName>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    /// Position in `resources`.
+    pub capacity: u32,
+    /// Position in `resources`. What is free is this less the requests of the pods.
+    pub allocatable: u32,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleting: bool,
+    /// The pods on it: positions in `shapes`, and how many of each, in turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,9 +108,9 @@ pub struct Pod {
 pub struct Claim {
     pub name: Word<ObjectName>,
     pub uid: Word<Uid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Word<ObjectName>>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "ResourceMap::is_empty")]
     pub requests: ResourceMap,
 }
 
@@ -97,7 +120,7 @@ pub struct Pool {
     pub name: Word<ObjectName>,
     #[serde(default)]
     pub weight: u8,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "ResourceMap::is_empty")]
     pub limits: ResourceMap,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<NodeSelectorRequirement>,
@@ -114,63 +137,34 @@ pub(crate) fn carried(field: Option<Value>, kind: &'static str) -> Result<Snapsh
     if let Some(other) = version.filter(|version| *version != VERSION) {
         return Ok(SnapshotCarried::Missing(SnapshotMissing::UnknownVersion(other)));
     }
-    let bytes = value.to_string().len();
+    let bytes = length(&value);
     if bytes > MAX_BYTES {
         return Ok(SnapshotCarried::Missing(SnapshotMissing::TooLarge { bytes }));
     }
     let snapshot: ClusterSnapshot = from_json(value, kind, "snapshot.")?;
-    Ok(SnapshotCarried::Carried(Box::new(snapshot.into())))
+    let snapshot = model::Snapshot::try_from(snapshot)
+        .map_err(|problem| BadEvent::Data { kind, problem: format!("snapshot.{problem}") })?;
+    Ok(SnapshotCarried::Carried(Box::new(snapshot)))
 }
 
-impl From<ClusterSnapshot> for Snapshot {
-    fn from(snapshot: ClusterSnapshot) -> Self {
-        let ClusterSnapshot { version: _, taken_at, nodes, pods, claims, pools, classes } = snapshot;
-        Snapshot {
-            taken_at: taken_at.value,
-            nodes: all(nodes),
-            pods: all(pods),
-            claims: all(claims),
-            pools: all(pools),
-            classes: all(classes),
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// As text, without making one.
+fn length(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
         }
     }
-}
-
-impl From<Node> for NodeSeen {
-    fn from(node: Node) -> Self {
-        let Node { name, provider_id, labels, taints, free } = node;
-        NodeSeen { name: name.value, provider_id, labels, taints: all(taints), free: resources(free) }
-    }
-}
-
-impl From<Pod> for PodBound {
-    fn from(pod: Pod) -> Self {
-        let Pod { namespace, name, node, labels } = pod;
-        PodBound { namespace: namespace.value, name: name.value, node: node.value, labels }
-    }
-}
-
-impl From<Claim> for ClaimInFlight {
-    fn from(claim: Claim) -> Self {
-        let Claim { name, uid, pool, requests } = claim;
-        ClaimInFlight {
-            name: name.value,
-            uid: uid.value,
-            pool: pool.map(|word| word.value),
-            requests: resources(requests),
-        }
-    }
-}
-
-impl From<Pool> for PoolSeen {
-    fn from(pool: Pool) -> Self {
-        let Pool { name, weight, limits, requirements, class } = pool;
-        PoolSeen {
-            name: name.value,
-            weight,
-            limits: resources(limits),
-            requirements: all(requirements),
-            class: class.into(),
-        }
-    }
+    let mut count = Count(0);
+    // Neither a Value nor counting can fail; if it did, what was counted so far is as good.
+    drop(serde_json::to_writer(&mut count, value));
+    count.0
 }

@@ -1,6 +1,6 @@
 //! The safety net for pods: one that waits, and that nothing is coming for, is placed by on-pending-pod.
 
-use decide::provision::nominated_on;
+use decide::provision::nominations;
 use jiff::SignedDuration;
 use model::{Answer, Claim, ObjectSeen, PendingPod, PodPending, ResourceVersion, SnapshotCarried, SnapshotMissing};
 use std::sync::Arc;
@@ -18,9 +18,10 @@ pub async fn run(tick: Arc<Tick>) -> Findings {
     };
     let now = tick.now();
     let claims: Vec<Claim> = tick.known_claims().cloned().collect();
+    let coming = nominations(&claims, now);
     let first = waiting.into_iter().find(|waiting| {
         let old = waiting.created_at.is_none_or(|at| now.duration_since(at) >= EVENT_COMES_WITHIN);
-        old && nominated_on(&waiting.pod.uid, &claims, now).is_none()
+        old && !coming.contains_key(waiting.pod.uid.as_str())
     });
     let Some(first) = first else { return Findings::default() };
     let Ok(version) = ResourceVersion::new("0") else { return Findings::default() };

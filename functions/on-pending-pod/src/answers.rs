@@ -1,8 +1,10 @@
-//! The answer about the pod of the event; the others have their Events.
+//! What the event of each pod is answered.
 
 use core::time::Duration;
-use decide::provision::{Provisioning, Told};
-use model::{Answer, place::Code};
+use decide::provision::{Provisioning, Told, nominations, on_its_way};
+use jiff::Timestamp;
+use model::{Answer, Claim, PodNote, PodRef, Uid, names, place::Code};
+use std::collections::BTreeMap;
 
 use crate::read::Seen;
 
@@ -11,26 +13,64 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// Time ran out over it.
 const GO_ON: Duration = Duration::from_secs(1);
 
-pub fn answer(seen: &Seen, plan: &Provisioning, subject: &str) -> Answer {
-    let Some(told) = plan.told(&seen.pod) else {
-        let why = seen.left_out().unwrap_or("it does not wait for a node");
-        return Answer::nothing(format!("pod {subject}: {why}"));
+/// What one pod's event is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub answer: Answer,
+    /// An Event that was written before, if whoever decided lived long enough.
+    pub note: Option<PodNote>,
+}
+
+/// A claim that is on its way for a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coming {
+    pub claim: String,
+    pub expected: String,
+}
+
+/// For every pod that a claim is on its way for, whether or not it still waits.
+pub fn coming(claims: &[Claim], now: Timestamp) -> BTreeMap<Uid, Coming> {
+    let of_pod = |(uid, claim): (&str, &Claim)| {
+        let expected = claim.annotations.get(names::EXPECTED).cloned().unwrap_or_default();
+        Some((Uid::new(uid).ok()?, Coming { claim: claim.key.name.to_string(), expected }))
     };
-    match told {
+    nominations(claims, now).into_iter().filter_map(of_pod).collect()
+}
+
+/// For every pod that waits, and those that are left to somebody else.
+pub fn each(seen: &Seen, plan: &Provisioning) -> BTreeMap<Uid, Reply> {
+    let left_out = seen.left_out().map(|(pod, why)| {
+        (pod.uid.clone(), Reply { answer: Answer::nothing(format!("{}: {why}", words_for(pod))), note: None })
+    });
+    let told = plan.pods.iter().map(|(pod, told)| (pod.uid.clone(), reply(plan, pod, told)));
+    left_out.chain(told).collect()
+}
+
+impl Coming {
+    pub fn reply(&self, pod: &PodRef) -> Reply {
+        let Coming { claim, expected } = self;
+        let answer = Answer::nothing(format!("{}: NodeClaim {claim} is on its way for it, {expected}", words_for(pod)));
+        Reply { answer, note: Some(on_its_way(pod, claim, expected)) }
+    }
+}
+
+fn reply(plan: &Provisioning, pod: &PodRef, told: &Told) -> Reply {
+    let subject = words_for(pod);
+    let answer = match told {
         Told::Coming { claim } => {
             let expected = plan.claims.get(*claim).map(|claim| {
-                let words = claim.annotations.get(model::names::EXPECTED).map(String::as_str).unwrap_or_default();
+                let words = claim.annotations.get(names::EXPECTED).map(String::as_str).unwrap_or_default();
                 format!("NodeClaim {} is made for it, {words}", claim.name)
             });
-            Answer::Done { reason: format!("pod {subject}: {}", expected.unwrap_or_default()) }
+            Answer::Done { reason: format!("{subject}: {}", expected.unwrap_or_default()) }
         }
         Told::OnItsWay { claim, expected } => {
-            Answer::nothing(format!("pod {subject}: NodeClaim {claim} is on its way for it, {expected}"))
+            return Coming { claim: claim.to_string(), expected: expected.clone() }.reply(pod);
         }
-        Told::HasRoom { on } => Answer::nothing(format!("pod {subject}: there is room for it on {on}")),
-        Told::NotOurs { why } => Answer::nothing(format!("pod {subject}: {why}")),
+        Told::HasRoom { on } => Answer::nothing(format!("{subject}: there is room for it on {on}")),
+        Told::NotOurs { why } => Answer::nothing(format!("{subject}: {why}")),
         Told::NoNode(why) => {
-            let reason = format!("pod {subject}: {}", why.reason);
+            let reason = format!("{subject}: {}", why.reason);
             match why.code {
                 // Nothing but another pod would change this.
                 Code::Invalid(_) | Code::NotServed => Answer::nothing(reason),
@@ -38,5 +78,11 @@ pub fn answer(seen: &Seen, plan: &Provisioning, subject: &str) -> Answer {
                 _ => Answer::Later { reason, after: LOOK_AGAIN },
             }
         }
-    }
+    };
+    Reply { answer, note: None }
+}
+
+/// `pod team-a/train-0`.
+pub fn words_for(pod: &PodRef) -> String {
+    format!("pod {}/{}", pod.namespace, pod.name)
 }

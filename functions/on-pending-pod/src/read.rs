@@ -4,61 +4,50 @@ use cluster::{
     ClaimRead, ClusterError,
     scene::{LeftOut, SceneSource, read_scene},
 };
-use decide::provision::{Situation, nominated_on, on_its_way};
+use decide::provision::Situation;
 use host::parts::Parts;
-use jiff::Timestamp;
-use model::{Answer, Claim, PodPending, PodRef};
+use jiff::{SignedDuration, Timestamp};
+use model::{Answer, Claim, PodPending, PodRef, Snapshot, SnapshotCarried, Uid};
+use std::collections::BTreeMap;
 
 use crate::{
-    NAME,
+    answers::Coming,
     pools::{self, Pools},
 };
 
-/// One moment of the cluster, and the pod that it is looked at for.
+/// What a snapshot may be old, or young where clocks differ. An event that waited longer is answered from the API server.
+const YOUNG: SignedDuration = SignedDuration::from_secs(10);
+
+/// One moment of the cluster.
 pub struct Seen {
-    pub pod: PodRef,
     pub situation: Situation,
     left_out: Vec<LeftOut>,
     source: SceneSource,
     pools: Pools,
 }
 
-pub enum Read {
-    Seen(Box<Seen>),
-    Answered(Answer),
-}
-
-/// Whether the pod waits, and nothing is coming for it.
+/// Whether the pod still waits.
 pub enum Waits {
-    Yes { pod: PodRef, claims: Vec<ClaimRead> },
+    Yes(PodRef),
     Answered(Answer),
 }
 
-/// The first look, which is enough for most events: they come in swarms, and one decision is about all of them.
+pub enum Claims {
+    Seen(Vec<ClaimRead>),
+    Answered(Answer),
+}
+
+/// The first look, which is enough for events that come late.
 pub async fn waits(parts: &Parts, event: &PodPending) -> Waits {
-    match look_at_pod(parts, event).await {
-        Ok(waits) => waits,
-        Err(error) => Waits::Answered(Answer::failed(error.to_string())),
-    }
-}
-
-pub async fn read(parts: &Parts, event: &PodPending) -> Read {
-    let look = async {
-        Ok(match look_at_pod(parts, event).await? {
-            Waits::Answered(answer) => Read::Answered(answer),
-            Waits::Yes { pod, claims } => Read::Seen(Box::new(look_at_all(parts, pod, claims).await?)),
-        })
-    };
-    look.await.unwrap_or_else(|error: ClusterError| Read::Answered(Answer::failed(error.to_string())))
-}
-
-async fn look_at_pod(parts: &Parts, event: &PodPending) -> Result<Waits, ClusterError> {
     let (object, subject) = (&event.pod.object, &event.subject);
-    let nothing = |what: &str| Ok(Waits::Answered(Answer::nothing(format!("pod {subject} {what}"))));
+    let nothing = |what: &str| Waits::Answered(Answer::nothing(format!("pod {subject} {what}")));
     let Some(namespace) = &object.namespace else { return nothing("has no namespace, so it is none") };
-    let pod = PodRef { namespace: namespace.clone(), name: object.name.clone(), uid: object.uid.clone() };
-    let Some(found) = parts.cluster.pod(namespace, &object.name).await? else { return nothing("is gone") };
-    if found.metadata.uid.as_deref() != Some(pod.uid.as_str()) {
+    let found = match parts.cluster.pod(namespace, &object.name).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return nothing("is gone"),
+        Err(error) => return Waits::Answered(Answer::failed(error.to_string())),
+    };
+    if found.metadata.uid.as_deref() != Some(object.uid.as_str()) {
         return nothing("is gone; another one has its name");
     }
     if let Some(node) = found.spec.and_then(|spec| spec.node_name).filter(|node| !node.is_empty()) {
@@ -67,35 +56,66 @@ async fn look_at_pod(parts: &Parts, event: &PodPending) -> Result<Waits, Cluster
     if found.metadata.deletion_timestamp.is_some() {
         return nothing("is being deleted");
     }
-    let claims = match parts.cluster.claims().await {
-        Err(error) if error.is_not_found() => {
-            return nothing(
-                "waits, and this cluster serves no NodeClaims: pilotlight crds | kubectl apply --server-side -f -",
-            );
-        }
-        claims => claims?,
-    };
-    let known = known(&claims);
-    if let Some(claim) = nominated_on(&pod.uid, &known, parts.now()) {
-        let expected = claim.annotations.get(model::names::EXPECTED).map(String::as_str).unwrap_or_default();
-        // Whoever made the claim may have died before it said so.
-        let note = on_its_way(&pod, claim.key.name.as_str(), expected);
-        act::tell_pods(&parts.cluster, NAME, &[note], parts.now()).await;
-        let name = &claim.key.name;
-        return nothing(&format!("has NodeClaim {name} on its way, {expected}"));
-    }
-    Ok(Waits::Yes { pod, claims })
+    Waits::Yes(PodRef { namespace: namespace.clone(), name: object.name.clone(), uid: object.uid.clone() })
 }
 
-async fn look_at_all(parts: &Parts, pod: PodRef, claims: Vec<ClaimRead>) -> Result<Seen, ClusterError> {
+pub async fn claims(parts: &Parts) -> Claims {
+    match parts.cluster.claims().await {
+        Ok(claims) => Claims::Seen(claims),
+        Err(error) if error.is_not_found() => Claims::Answered(Answer::nothing(
+            "pods wait, and this cluster serves no NodeClaims: pilotlight crds | kubectl apply --server-side -f -",
+        )),
+        Err(error) => Claims::Answered(Answer::failed(error.to_string())),
+    }
+}
+
+/// Whether a claim is on its way for this pod and for all others that wait: one event stands for all of them.
+pub async fn all_come(
+    parts: &Parts,
+    pod: &PodRef,
+    coming: &BTreeMap<Uid, Coming>,
+    snapshot: &SnapshotCarried,
+) -> Result<bool, ClusterError> {
+    if !coming.contains_key(&pod.uid) {
+        return Ok(false);
+    }
+    match snapshot {
+        SnapshotCarried::Carried(snapshot) if is_young(parts, snapshot) => {
+            Ok(snapshot.unbound.iter().all(|one| !one.waits || coming.contains_key(&one.pod.uid)))
+        }
+        _ => Ok(parts.cluster.pods_that_wait().await?.iter().all(|uid| coming.contains_key(uid))),
+    }
+}
+
+/// Everything that the scene of a decision is made from.
+pub async fn read(parts: &Parts, claims: Vec<ClaimRead>, snapshot: SnapshotCarried) -> Result<Seen, ClusterError> {
     let pools = pools::look(parts).await?;
-    let mut source = parts.cluster.scene_source().await?;
+    let mut source = look(parts, &claims, snapshot).await?;
     source.pools = pools.sources.clone();
     source.catalogues = pools.catalogues.clone();
+    if !parts.default_spread.is_empty() {
+        source.default_spread = parts.default_spread.clone();
+        parts.cluster.selecting(&mut source).await?;
+    }
     let situation = Situation { scene: Default::default(), pools: vec![], claims: vec![], now: parts.now() };
-    let mut seen = Seen { pod, situation, left_out: vec![], source, pools };
+    let mut seen = Seen { situation, left_out: vec![], source, pools };
     seen.set_claims(claims, parts.now());
     Ok(seen)
+}
+
+/// Nodes and the pods on them from a snapshot that is young, else from the API server.
+async fn look(parts: &Parts, claims: &[ClaimRead], snapshot: SnapshotCarried) -> Result<SceneSource, ClusterError> {
+    if let SnapshotCarried::Carried(snapshot) = snapshot
+        && is_young(parts, &snapshot)
+        && let Some(source) = parts.cluster.scene_source_beside(snapshot, claims).await?
+    {
+        return Ok(source);
+    }
+    parts.cluster.scene_source().await
+}
+
+fn is_young(parts: &Parts, snapshot: &Snapshot) -> bool {
+    parts.now().duration_since(snapshot.taken_at).abs() <= YOUNG
 }
 
 impl Seen {
@@ -108,10 +128,9 @@ impl Seen {
         changed
     }
 
-    /// Why the pod of the event is not ours to place.
-    pub fn left_out(&self) -> Option<&str> {
-        let is_it = |one: &&LeftOut| one.namespace == self.pod.namespace.as_str() && one.name == self.pod.name.as_str();
-        self.left_out.iter().find(is_it).map(|one| one.why.as_str())
+    /// Pods that are not ours to place, and why.
+    pub fn left_out(&self) -> impl Iterator<Item = (&PodRef, &str)> {
+        self.left_out.iter().map(|one| (&one.pod, one.why.as_str()))
     }
 
     fn set_claims(&mut self, claims: Vec<ClaimRead>, now: Timestamp) {
@@ -140,7 +159,7 @@ fn known_by_its_node(claim: &mut ClaimRead) {
     }
 }
 
-fn known(claims: &[ClaimRead]) -> Vec<Claim> {
+pub fn known(claims: &[ClaimRead]) -> Vec<Claim> {
     let claim = |read: &ClaimRead| match read {
         ClaimRead::Claim(read) => Some(read.claim.clone()),
         ClaimRead::Malformed(_) => None,

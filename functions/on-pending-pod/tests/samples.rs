@@ -14,6 +14,13 @@ fn each_sample_gets_its_answer() {
         ("mig-slices", Nothing("pod team-a/notebook-0 is gone")),
         ("subject-not-ascii", Nothing("pod team-a/tráin näme \"1\" 100% is gone")),
         ("snapshot-newer", Nothing("pod team-a/train-1 is gone")),
+        ("snapshot-older", Nothing("pod team-a/train-1 is gone")),
+        (
+            "bad-snapshot",
+            Refused(
+                "the event's data is not what dev.pilotlight.pod.pending.v1 carries: snapshot.nodes[0].labels: 7 is no position in `words`",
+            ),
+        ),
         ("unknown-version", Nothing("this version of the event is not known: \"dev.pilotlight.pod.pending.v9\"")),
         ("other-function", Nothing("events of type \"dev.pilotlight.timer.idle.v1\" are for another function")),
         (

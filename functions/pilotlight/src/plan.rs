@@ -11,6 +11,7 @@ mod show;
 mod strict;
 mod workloads;
 
+use clap::ValueEnum;
 use cluster::scene::{SceneRead, SceneSource, machine_quotas, read_scene, scheduler_config};
 use jiff::Timestamp;
 use model::place::{MinValues, Placing, Policy, Preferences};
@@ -33,7 +34,7 @@ pub const AFTER_HELP: &str = "Examples:
   kubectl get nodes,nodeclaims,nodepools,pods,ds -A -o yaml | pilotlight plan -f -
 
 Exit: 0; 2 if a pod has no option; 1 for an error in the input, which names file, document and field.
-SCHEDULER_CONFIG, if set, is read as Karpenter reads it. More: docs/plan.md";
+SCHEDULER_CONFIG, PREFERENCE_POLICY and MIN_VALUES_POLICY, if set, are read as Karpenter reads them. More: docs/plan.md";
 
 #[derive(Debug, clap::Args)]
 pub struct Plan {
@@ -46,12 +47,12 @@ pub struct Plan {
     /// The time in the cluster, RFC 3339; the real one if not set
     #[arg(long, value_name = "TIME", value_parser = instant)]
     now: Option<Timestamp>,
-    /// Whether preferences steer at all
-    #[arg(long, value_enum, default_value = "Respect")]
-    preference_policy: PreferencePolicy,
-    /// Whether the minValues of a pool may give way
-    #[arg(long, value_enum, default_value = "Strict")]
-    min_values_policy: MinValuesPolicy,
+    /// Whether preferences steer at all; PREFERENCE_POLICY or Respect if not set
+    #[arg(long, value_enum)]
+    preference_policy: Option<PreferencePolicy>,
+    /// Whether the minValues of a pool may give way; MIN_VALUES_POLICY or Strict if not set
+    #[arg(long, value_enum)]
+    min_values_policy: Option<MinValuesPolicy>,
     /// The limit for one solve, as in 30s: what is not reached by then is left out
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = limit)]
     timeout: Duration,
@@ -66,16 +67,18 @@ pub struct Plan {
     output: Output,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum PreferencePolicy {
+    #[default]
     #[value(name = "Respect")]
     Respect,
     #[value(name = "Ignore")]
     Ignore,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum MinValuesPolicy {
+    #[default]
     #[value(name = "Strict")]
     Strict,
     #[value(name = "BestEffort")]
@@ -117,17 +120,7 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     };
     let config = env::var("SCHEDULER_CONFIG").unwrap_or_default();
     let default_spread = scheduler_config(&config).map_err(|why| format!("SCHEDULER_CONFIG: {why}"))?;
-    let policy = Policy {
-        preferences: match arguments.preference_policy {
-            PreferencePolicy::Respect => Preferences::Respect,
-            PreferencePolicy::Ignore => Preferences::Ignore,
-        },
-        min_values: match arguments.min_values_policy {
-            MinValuesPolicy::Strict => MinValues::Strict,
-            MinValuesPolicy::BestEffort => MinValues::BestEffort,
-        },
-        ..Policy::default()
-    };
+    let policy = policy(arguments)?;
     let warnings = std::mem::take(&mut manifest.warnings);
     let source = SceneSource { default_spread, policy, now, ..manifest.into_source(&market)? };
     let mut read = read_scene(&source);
@@ -137,6 +130,33 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     let mut answer = Answer::new(&source, &read, &placing, &market, most, solve);
     answer.warnings.splice(0..0, warnings);
     Ok(answer)
+}
+
+fn policy(arguments: &Plan) -> Result<Policy, String> {
+    Ok(Policy {
+        preferences: match setting(arguments.preference_policy, "PREFERENCE_POLICY")? {
+            PreferencePolicy::Respect => Preferences::Respect,
+            PreferencePolicy::Ignore => Preferences::Ignore,
+        },
+        min_values: match setting(arguments.min_values_policy, "MIN_VALUES_POLICY")? {
+            MinValuesPolicy::Strict => MinValues::Strict,
+            MinValuesPolicy::BestEffort => MinValues::BestEffort,
+        },
+        ..Policy::default()
+    })
+}
+
+/// What the command line says, else the variable, else what is usual.
+fn setting<T: ValueEnum + Default>(given: Option<T>, variable: &str) -> Result<T, String> {
+    match (given, env::var(variable).unwrap_or_default().as_str()) {
+        (Some(given), _) => Ok(given),
+        (None, "") => Ok(T::default()),
+        (None, text) => T::from_str(text, true).map_err(|_| {
+            let known = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let known: Vec<String> = known.map(|one| one.get_name().to_owned()).collect();
+            format!("{variable} is {text:?}: write {}", known.join(" or "))
+        }),
+    }
 }
 
 /// The first answer, and the median time: of the solve alone.

@@ -79,16 +79,8 @@ impl Way {
 
 /// By the value of KUBECONFIG alone.
 pub async fn connect(kubeconfig: Option<&OsStr>) -> Result<Client, ConnectError> {
-    way(kubeconfig).connect().await
-}
-
-/// The same for whoever watches.
-pub async fn connect_to_watch(kubeconfig: Option<&OsStr>) -> Result<Client, ConnectError> {
-    way(kubeconfig).connect_to_watch().await
-}
-
-fn way(kubeconfig: Option<&OsStr>) -> Way {
-    Way { kubeconfig: kubeconfig.map(|value| value.to_string_lossy().into_owned()), entra: None }
+    let kubeconfig = kubeconfig.map(|value| value.to_string_lossy().into_owned());
+    Way { kubeconfig, entra: None }.connect().await
 }
 
 fn ours(mut config: Config) -> Config {

@@ -4,7 +4,10 @@ use core::{error::Error, time::Duration};
 use model::{Failure, Retry};
 use std::io;
 
-use crate::{connect_entra::NotSignedIn, rights::Right};
+use crate::{
+    connect_entra::NotSignedIn,
+    rights::{self, Right},
+};
 
 /// Why something could not be read or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,8 +25,8 @@ pub enum Kind {
     /// What was read is old. Nothing was written.
     #[error("somebody else wrote first: {why}")]
     Conflict { why: String },
-    /// `right` says which line of a role is missing.
-    #[error("not allowed: {why}. Grant our service account the right to `{right}`")]
+    /// `right` says which line of a role is missing, as in `` `patch nodes` ``.
+    #[error("not allowed: {why}. Grant our service account the right to {right}")]
     NotAllowed { right: String, why: String },
     /// It can never work like this.
     #[error("the API server refuses it: {why}")]
@@ -47,6 +50,8 @@ pub(crate) enum Effect {
 
 /// A server's words end in conditions and logs: they are cut.
 const LONGEST_TEXT: usize = 500;
+/// In what OwnerReferencesPermissionEnforcement says.
+const OF_OWNERS: [&str; 2] = ["cannot set an ownerRef", "cannot set blockOwnerDeletion"];
 const THROTTLED: Duration = Duration::from_secs(1);
 const UNAVAILABLE: Duration = Duration::from_secs(10);
 
@@ -92,7 +97,7 @@ impl Kind {
     pub(crate) fn of(error: &kube::Error, right: Right<'_>, effect: Effect) -> Self {
         match error {
             kube::Error::Api(status) => Kind::of_answer(status, right, effect),
-            kube::Error::Auth(_) => Kind::NotAllowed { right: right.to_string(), why: chain(error) },
+            kube::Error::Auth(_) => Kind::NotAllowed { right: format!("`{right}`"), why: chain(error) },
             kube::Error::BuildRequest(_) | kube::Error::HttpError(_) => Kind::Invalid { why: chain(error) },
             _ if never_sent(error) => Kind::Unavailable { why: chain(error) },
             _ => Kind::lost(effect, chain(error)),
@@ -112,7 +117,7 @@ impl Kind {
         match status.code {
             404 => Kind::NotFound,
             409 | 412 => Kind::Conflict { why: why() },
-            401 | 403 => Kind::NotAllowed { right: right.to_string(), why: why() },
+            401 | 403 => Kind::NotAllowed { right: missing(right, &status.message), why: why() },
             400 | 405 | 406 | 413 | 415 | 422 => Kind::Invalid { why: why() },
             429 => {
                 let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
@@ -121,6 +126,17 @@ impl Kind {
             code => Kind::lost(effect, format!("{code} {}", why())),
         }
     }
+}
+
+/// The lines of a role that a person has to add. Only the words tell whether the role or an admission plugin refused, and only
+/// words are made of that.
+fn missing(right: Right<'_>, said: &str) -> String {
+    let by_admission = OF_OWNERS.iter().any(|word| said.contains(word));
+    let rights = rights::asked_by_admission(right);
+    if !by_admission || rights.is_empty() {
+        return format!("`{right}`");
+    }
+    rights.iter().map(|right| format!("`{right}`")).collect::<Vec<_>>().join(" and ")
 }
 
 /// The connection was not even made. Where that is not certain, the answer is no: to read once more costs little.
@@ -211,6 +227,23 @@ mod tests {
             "changing NodeClaim a: not allowed: the words of the server. \
              Grant our service account the right to `patch nodeclaims.karpenter.sh`"
         );
+    }
+
+    #[test]
+    fn where_an_admission_plugin_refuses_an_owner_its_rights_are_named() {
+        let check = |right: Right<'_>, words: &str, expected: &str| {
+            let error = kube::Error::Api(Status::failure(words, "Forbidden").with_code(403).boxed());
+            let text = Kind::of(&error, right, Effect::Writes).to_string();
+            assert_eq!(text, format!("not allowed: {words}. Grant our service account the right to {expected}"));
+        };
+        let no_delete = "nodes \"n\" is forbidden: cannot set an ownerRef on a resource you can't delete: , <nil>";
+        let no_finalizers = "nodes \"n\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a \
+                             resource you can't set finalizers on: , <nil>";
+        let of_nodes = "`update nodeclaims.karpenter.sh/finalizers` and `delete nodes`";
+        check(rights::PATCH_NODE, no_delete, of_nodes);
+        check(rights::PATCH_NODE, no_finalizers, of_nodes);
+        check(rights::CREATE_CLAIM, no_finalizers, "`update nodepools.karpenter.sh/finalizers`");
+        check(rights::PATCH_NODE, "nodes \"n\" is forbidden: User \"u\" cannot patch resource", "`patch nodes`");
     }
 
     #[test]

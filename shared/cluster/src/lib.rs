@@ -15,15 +15,19 @@
 //! | `claims` | list | karpenter.sh | nodeclaims | cluster |
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
 //! | `nodes`, `nodes_of`, `scene_source` | list | | nodes | cluster |
-//! | `pod` | get | | pods | cluster |
-//! | `pods_on`, `pods_waiting`, `volumes_attached`, `scene_source` | list | | pods | cluster |
-//! | `scene_source` | list | apps | daemonsets | cluster |
+//! | `pod`, `scene_source_beside` | get | | pods | cluster |
+//! | `pods_on`, `volumes_attached`, `scene_source`, `scene_source_beside`, `pods_that_wait`, `pods_waiting` | list | | pods | cluster |
+//! | `scene_source`, `scene_source_beside` | list | apps | daemonsets | cluster |
 //! | `scene_source` | list | | namespaces | cluster |
 //! | `scene_source` | list | | persistentvolumeclaims | cluster |
 //! | `scene_source` | list | | persistentvolumes | cluster |
 //! | `scene_source` | list | storage.k8s.io | storageclasses | cluster |
 //! | `scene_source` | list | storage.k8s.io | csinodes | cluster |
 //! | `scene_source` | list | policy | poddisruptionbudgets | cluster |
+//! | `selecting` | list | | services | cluster |
+//! | `selecting` | list | | replicationcontrollers | cluster |
+//! | `selecting` | list | apps | replicasets | cluster |
+//! | `selecting` | list | apps | statefulsets | cluster |
 //! | `volumes_attached` | list | storage.k8s.io | volumeattachments | cluster |
 //! | `volumes_attached` | get | | persistentvolumeclaims | cluster |
 //! | `pool_annotations` | get | karpenter.sh | nodepools | cluster |
@@ -70,6 +74,7 @@ mod launch_record;
 mod leases;
 mod left_over;
 mod look;
+mod look_beside;
 mod look_more;
 mod look_scene;
 mod look_tick;
@@ -88,7 +93,7 @@ mod turns;
 mod volumes;
 
 pub use change::Deleted;
-pub use connect::{ConnectError, Way, connect, connect_to_watch};
+pub use connect::{ConnectError, Way, connect};
 pub use connect_entra::EntraTokens;
 pub use error::{ClusterError, Kind};
 pub use leases::MachineHeld;

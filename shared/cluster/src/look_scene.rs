@@ -1,8 +1,11 @@
 //! Looking, for placing pods: everything of the cluster that a scene is made from, and no more than these pods need.
 
 use k8s_openapi::api::{
-    apps::v1::DaemonSet,
-    core::v1::{Namespace as KubeNamespace, PersistentVolume, PersistentVolumeClaim, Pod as KubePod},
+    apps::v1::{DaemonSet, ReplicaSet, StatefulSet},
+    core::v1::{
+        Namespace as KubeNamespace, PersistentVolume, PersistentVolumeClaim, Pod as KubePod, ReplicationController,
+        Service,
+    },
     policy::v1::PodDisruptionBudget,
     storage::v1::{CSINode, StorageClass},
 };
@@ -25,7 +28,13 @@ use crate::{
 };
 
 /// Pods that are over take nothing and want nothing.
-const NOT_OVER: &str = "status.phase!=Succeeded,status.phase!=Failed";
+pub(crate) const NOT_OVER: &str = "status.phase!=Succeeded,status.phase!=Failed";
+
+/// What is to be read whatever the pods say.
+pub(crate) struct Needed {
+    pub namespaces: bool,
+    pub budgets: bool,
+}
 
 impl Cluster {
     pub async fn pod(&self, namespace: &Namespace, name: &ObjectName) -> Result<Option<KubePod>, ClusterError> {
@@ -41,9 +50,17 @@ impl Cluster {
         let mut source = SceneSource {
             nodes: self.every(rights::LIST_NODES, "listing Nodes").await?,
             daemon_sets: self.every::<DaemonSet>(rights::LIST_DAEMONS, "listing DaemonSets").await?,
+            pods,
             ..SceneSource::default()
         };
-        if pods.iter().any(|pod| !is_bound(pod) && has_volumes(pod)) {
+        let budgets = source.nodes.iter().any(|node| node.metadata.deletion_timestamp.is_some());
+        self.look_further(&mut source, Needed { namespaces: false, budgets }).await?;
+        Ok(source)
+    }
+
+    /// Volumes, namespaces and budgets, each where a pod or a node makes it matter.
+    pub(crate) async fn look_further(&self, source: &mut SceneSource, needed: Needed) -> Result<(), ClusterError> {
+        if source.pods.iter().any(|pod| !is_bound(pod) && has_volumes(pod)) {
             source.volume_claims =
                 self.every::<PersistentVolumeClaim>(rights::LIST_VOLUME_CLAIMS, "listing volume claims").await?;
             source.volumes = self.every::<PersistentVolume>(rights::LIST_VOLUMES, "listing volumes").await?;
@@ -51,15 +68,25 @@ impl Cluster {
                 self.every::<StorageClass>(rights::LIST_STORAGE_CLASSES, "listing StorageClasses").await?;
             source.csi_nodes = self.every::<CSINode>(rights::LIST_CSI_NODES, "listing CSINodes").await?;
         }
-        if pods.iter().any(selects_namespaces) {
+        if needed.namespaces || source.pods.iter().any(selects_namespaces) {
             source.namespaces = self.every::<KubeNamespace>(rights::LIST_NAMESPACES, "listing namespaces").await?;
         }
-        if source.nodes.iter().any(|node| node.metadata.deletion_timestamp.is_some()) {
+        if needed.budgets {
             source.budgets =
                 self.every::<PodDisruptionBudget>(rights::LIST_BUDGETS, "listing PodDisruptionBudgets").await?;
         }
-        source.pods = pods;
-        Ok(source)
+        Ok(())
+    }
+
+    /// What selects the pods of a kind: asked for only where there are default constraints.
+    pub async fn selecting(&self, source: &mut SceneSource) -> Result<(), ClusterError> {
+        source.services = self.every::<Service>(rights::LIST_SERVICES, "listing Services").await?;
+        source.replica_sets = self.every::<ReplicaSet>(rights::LIST_REPLICA_SETS, "listing ReplicaSets").await?;
+        source.stateful_sets = self.every::<StatefulSet>(rights::LIST_STATEFUL_SETS, "listing StatefulSets").await?;
+        source.replication_controllers = self
+            .every::<ReplicationController>(rights::LIST_REPLICATION_CONTROLLERS, "listing ReplicationControllers")
+            .await?;
+        Ok(())
     }
 
     /// Every NodePool that can be read, and those that cannot. None of either where nobody serves them.
@@ -82,14 +109,19 @@ impl Cluster {
         Ok((pools, problems))
     }
 
-    async fn every<K>(&self, right: Right<'_>, doing: &'static str) -> Result<Vec<K>, ClusterError>
+    pub(crate) async fn every<K>(&self, right: Right<'_>, doing: &'static str) -> Result<Vec<K>, ClusterError>
     where
         K: Resource<DynamicType = ()> + Clone + fmt::Debug + DeserializeOwned,
     {
         self.all(right, doing, ListParams::default()).await
     }
 
-    async fn all<K>(&self, right: Right<'_>, doing: &'static str, which: ListParams) -> Result<Vec<K>, ClusterError>
+    pub(crate) async fn all<K>(
+        &self,
+        right: Right<'_>,
+        doing: &'static str,
+        which: ListParams,
+    ) -> Result<Vec<K>, ClusterError>
     where
         K: Resource<DynamicType = ()> + Clone + fmt::Debug + DeserializeOwned,
     {
@@ -118,7 +150,7 @@ fn own_hash(template: &NodeClaimTemplate) -> String {
     Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn is_bound(pod: &KubePod) -> bool {
+pub(crate) fn is_bound(pod: &KubePod) -> bool {
     pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_some_and(|node| !node.is_empty())
 }
 

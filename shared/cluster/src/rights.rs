@@ -51,6 +51,10 @@ pub(crate) const LIST_VOLUMES: Right<'_> = everywhere("list", "", "persistentvol
 pub(crate) const LIST_STORAGE_CLASSES: Right<'_> = everywhere("list", "storage.k8s.io", "storageclasses");
 pub(crate) const LIST_CSI_NODES: Right<'_> = everywhere("list", "storage.k8s.io", "csinodes");
 pub(crate) const LIST_BUDGETS: Right<'_> = everywhere("list", "policy", "poddisruptionbudgets");
+pub(crate) const LIST_SERVICES: Right<'_> = everywhere("list", "", "services");
+pub(crate) const LIST_REPLICATION_CONTROLLERS: Right<'_> = everywhere("list", "", "replicationcontrollers");
+pub(crate) const LIST_REPLICA_SETS: Right<'_> = everywhere("list", "apps", "replicasets");
+pub(crate) const LIST_STATEFUL_SETS: Right<'_> = everywhere("list", "apps", "statefulsets");
 pub(crate) const GET_LEASE: Right<'_> =
     Right { verb: "get", group: "coordination.k8s.io", resource: "leases", place: Place::KubeSystem };
 pub(crate) const GET_OWN_LEASE: Right<'_> = Right { place: Place::Own, ..GET_LEASE };
@@ -67,6 +71,17 @@ pub(crate) const CREATE_EVENT: Right<'_> =
 
 pub(crate) const GET_POD_EVENT: Right<'_> = everywhere("get", "events.k8s.io", "events");
 pub(crate) const CREATE_POD_EVENT: Right<'_> = everywhere("create", "events.k8s.io", "events");
+
+/// What the admission plugin OwnerReferencesPermissionEnforcement asks for on top, where we set an owner that holds back.
+pub(crate) fn asked_by_admission(right: Right<'_>) -> &'static [Right<'static>] {
+    const FINALIZE_CLAIM: Right<'_> = everywhere("update", KARPENTER, "nodeclaims/finalizers");
+    const FINALIZE_POOL: Right<'_> = everywhere("update", KARPENTER, "nodepools/finalizers");
+    match right {
+        PATCH_NODE => &[FINALIZE_CLAIM, DELETE_NODE],
+        CREATE_CLAIM => &[FINALIZE_POOL],
+        _ => &[],
+    }
+}
 
 /// All of them but the classes': those are `get` on whatever resource a claim's class is.
 pub const ALL: &[Right<'_>] = &[
@@ -95,6 +110,10 @@ pub const ALL: &[Right<'_>] = &[
     LIST_STORAGE_CLASSES,
     LIST_CSI_NODES,
     LIST_BUDGETS,
+    LIST_SERVICES,
+    LIST_REPLICATION_CONTROLLERS,
+    LIST_REPLICA_SETS,
+    LIST_STATEFUL_SETS,
     GET_LEASE,
     GET_OWN_LEASE,
     CREATE_OWN_LEASE,

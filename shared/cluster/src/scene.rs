@@ -30,12 +30,15 @@ use k8s_openapi::api::{
 };
 use kube::api::ObjectMeta;
 use model::place::{Catalogue, DeviceParts, Policy, Quota, Scene, Spread};
-use model::{ObjectName, Uid};
-use std::collections::BTreeMap;
+use model::{ObjectName, PodRef, Snapshot, Uid};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{crd::NodePool, read_claim::ClaimRead};
 
 pub use catalogue::{catalogue, machine_quotas};
+pub use nodes::going;
+pub use placed::{Taken, taken};
+pub(crate) use pods::waits;
 pub use scheduler_config::scheduler_config;
 
 /// Everything of a cluster that placing pods looks at. Lists that a cluster does not have stay empty.
@@ -43,6 +46,8 @@ pub use scheduler_config::scheduler_config;
 pub struct SceneSource {
     pub pods: Vec<Pod>,
     pub nodes: Vec<Node>,
+    /// Nodes and the pods on them, beside those above.
+    pub seen: Option<Seen>,
     pub claims: Vec<ClaimRead>,
     pub pools: Vec<PoolSource>,
     pub daemon_sets: Vec<DaemonSet>,
@@ -70,6 +75,14 @@ pub struct SceneSource {
     pub now: Timestamp,
 }
 
+/// What somebody else has seen of a cluster.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub snapshot: Box<Snapshot>,
+    /// Nodes whose pods are among [`SceneSource::pods`], so that those of the snapshot do not count.
+    pub read_anew: BTreeSet<ObjectName>,
+}
+
 /// A pool, and what it can buy.
 #[derive(Debug, Clone)]
 pub struct PoolSource {
@@ -90,8 +103,7 @@ pub struct SceneRead {
 /// A pod without a node that is not placed, because somebody else sees to it or because it says so itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    pub namespace: String,
-    pub name: String,
+    pub pod: PodRef,
     /// `NotProvisionable`: it waits for somebody else. `OptedOut`: it does not want to run on nodes of a pool.
     pub code: &'static str,
     /// In words for a person.
@@ -117,6 +129,7 @@ pub fn read_scene(source: &SceneSource) -> SceneRead {
     read.scene.pools = source.pools.iter().filter_map(|one| pools::pool(one, &used, &mut read.problems)).collect();
     let lookup = volumes::Lookup::new(source);
     pods::sort(source, &lookup, &nodes, &daemons, &mut read);
+    read.scene.bound.extend(source.seen.iter().flat_map(|seen| placed::seen(seen, &lookup, &nodes, &daemons)));
     read.scene.nodes = nodes.there;
     read.scene.daemons = daemons.all;
     read.scene.catalogues = source.catalogues.clone();

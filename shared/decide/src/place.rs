@@ -9,10 +9,11 @@
 //! | `shapes`, `selecting`, `learn` | pods that are alike, and who selects them |
 //! | `shelf`, `fit`, `states`, `sources`, `limits` | what can be bought, and what a claim may still become |
 //! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
-//! | `ground`, `places`, `order`, `find`, `open`, `solver` | the solve |
+//! | `ground`, `places`, `order`, `find`, `open`, `solver`, `again` | the solve, and what is tried when pods are left out |
 //! | `improve` | packing anew where only amounts bind |
 //! | `explain`, `answer` | what is said about it |
 
+mod again;
 mod allowed;
 mod amounts;
 mod answer;
@@ -43,14 +44,10 @@ mod words;
 
 use model::place::{Placing, Scene};
 
-use solver::Solver;
-
 /// Places every pod of the scene that can be placed, and says of each other one why not.
 ///
 /// `still_time` is asked now and then; once it answers no, the best answer so far is returned. The same scene gives the same
 /// answer, as long as time suffices.
 pub fn place(scene: &Scene, still_time: &mut dyn FnMut() -> bool) -> Placing {
-    let mut solver = Solver::new(scene);
-    solver.run(still_time);
-    answer::answer(solver)
+    answer::answer(again::solve(scene, still_time))
 }

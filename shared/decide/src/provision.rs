@@ -19,7 +19,7 @@ use model::{
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::money::Allowance;
-pub use nominations::nominated_on;
+pub use nominations::nominations;
 pub use words::{LONGEST_TEXT, on_its_way};
 
 /// Everything that a decision looks at.

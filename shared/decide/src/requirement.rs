@@ -16,22 +16,37 @@ pub struct Requirements<'a> {
     by_key: Vec<(&'a str, Allowed<'a>)>,
 }
 
-/// The older names of labels, and what they are called now.
-const ALIASES: [(&str, &str); 5] = [
+/// Other names of labels, and what they are called here: older ones, and the zone in the words of storage drivers.
+const ALIASES: [(&str, &str); 9] = [
     (names::INSTANCE_TYPE_BETA, names::INSTANCE_TYPE),
     ("failure-domain.beta.kubernetes.io/zone", names::ZONE),
     ("failure-domain.beta.kubernetes.io/region", names::REGION),
     ("beta.kubernetes.io/arch", names::ARCH),
     ("beta.kubernetes.io/os", names::OS),
+    (names::AZURE_DISK_ZONE, names::ZONE),
+    ("topology.ebs.csi.aws.com/zone", names::ZONE),
+    ("topology.gke.io/zone", names::ZONE),
+    ("topology.csi.scaleway.com/zone", names::ZONE),
 ];
 
 /// The name a label goes by today.
 pub fn normalised(key: &str) -> &str {
-    // Every alias has this in it, and hardly anything else does.
-    if !key.contains("beta.kubernetes.io/") {
+    // Every alias begins or goes on like one of these, and hardly anything else does.
+    let storage = key.starts_with("topology.") && !key.starts_with("topology.kubernetes.io/");
+    if !storage && !key.contains("beta.kubernetes.io/") {
         return key;
     }
     ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| name)
+}
+
+/// What a node that carries labels has of a label by its name of today.
+pub fn label_of<'n>(labels: &'n BTreeMap<String, String>, name: &str) -> Option<&'n str> {
+    let own = labels.get(name);
+    let by_alias = || {
+        let aliases = ALIASES.iter().filter(|(_, today)| *today == name);
+        aliases.filter_map(|(alias, _)| labels.get(*alias)).next()
+    };
+    own.or_else(by_alias).map(String::as_str)
 }
 
 impl<'a> Requirements<'a> {

@@ -12,7 +12,7 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Cap, Claim};
+use model::{Answer, Cap, Claim, place::Spread};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct Parts {
     pub also_manage: AlsoManage,
     /// What all machines together may cost an hour.
     pub max_price: Option<Cap>,
+    /// Of the cluster's scheduler, for pods that have no constraint of their own.
+    pub default_spread: Vec<Spread>,
     pub clock: Clock,
 }
 
@@ -70,8 +72,16 @@ impl Parts {
         }
         providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
-        let (also_manage, max_price) = (settings.also_manage, settings.max_price.clone());
-        Ok(Parts { cluster, providers, classes, also_manage, max_price, clock })
+        let WorkSettings { also_manage, max_price, default_spread, .. } = settings;
+        Ok(Parts {
+            cluster,
+            providers,
+            classes,
+            also_manage: *also_manage,
+            max_price: max_price.clone(),
+            default_spread: default_spread.clone(),
+            clock,
+        })
     }
 }
 

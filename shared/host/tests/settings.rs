@@ -93,3 +93,32 @@ fn a_file_has_the_same_settings_and_the_environment_wins() {
     );
     assert!(slip.contains("2 settings are wrong"), "{slip}");
 }
+
+#[test]
+fn the_schedulers_default_constraints_are_read_and_a_mistake_in_them_names_its_field() {
+    let with = |text: &str| read(&[UNSIGNED, ("SCHEDULER_CONFIG", text)]);
+    let yaml = "
+podTopologySpread:
+  defaultConstraints:
+    - {maxSkew: 2, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}
+";
+    let spread = with(yaml).unwrap().work.default_spread;
+    assert_eq!((spread.len(), spread[0].max_skew), (1, 2));
+    assert!(read(&[UNSIGNED]).unwrap().work.default_spread.is_empty());
+    for (text, expected) in [
+        (
+            yaml.replace("maxSkew: 2", "maxSkew: 0"),
+            "SCHEDULER_CONFIG: podTopologySpread.defaultConstraints[0].maxSkew is 0",
+        ),
+        (
+            yaml.replace("DoNotSchedule", "Never"),
+            "whenUnsatisfiable is \"Never\": write DoNotSchedule or ScheduleAnyway",
+        ),
+        (yaml.replace("podTopologySpread", "podTopology"), "podTopology"),
+        ("{".to_owned(), "SCHEDULER_CONFIG: "),
+    ] {
+        let message = with(&text).unwrap_err();
+        assert!(message.starts_with("cannot start, 1 setting is wrong:"), "{message}");
+        assert!(message.contains(expected), "{expected}\nis not in\n{message}");
+    }
+}

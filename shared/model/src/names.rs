@@ -29,6 +29,8 @@ pub const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 pub const INSTANCE_TYPE_BETA: &str = "beta.kubernetes.io/instance-type";
 pub const ZONE: &str = "topology.kubernetes.io/zone";
 pub const REGION: &str = "topology.kubernetes.io/region";
+/// The zone in the words of Azure's disk driver. Empty there, it is the zone `0`: none at all.
+pub const AZURE_DISK_ZONE: &str = "topology.disk.csi.azure.com/zone";
 pub const ARCH: &str = "kubernetes.io/arch";
 pub const OS: &str = "kubernetes.io/os";
 pub const HOSTNAME: &str = "kubernetes.io/hostname";

@@ -7,6 +7,8 @@ mod event;
 mod forwarder;
 mod forwarder_events;
 mod http;
+mod latency;
+mod loopback;
 mod paused;
 mod platform;
 mod process;
@@ -68,6 +70,8 @@ enum Part {
     Providers,
     /// The forwarder: memory idle and full, and events a second.
     Forwarder,
+    /// From a pod that waits to the request at the cloud.
+    Latency,
     /// Placing pods: speed, nodes, memory, packing.
     Solver,
 }
@@ -119,6 +123,9 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     if wanted(Part::Forwarder) {
         measurements.extend(forwarder::measure(&arguments.bin_dir, logs)?);
         measurements.push(forwarder_events::measure()?);
+    }
+    if wanted(Part::Latency) {
+        measurements.extend(latency::measure(&arguments.bin_dir, logs)?);
     }
     if wanted(Part::Solver) {
         measurements.extend(solver::measure(&arguments.data)?);

@@ -32,6 +32,7 @@ struct User {
 #[serde(rename_all = "camelCase")]
 struct ObjectRef {
     resource: Option<String>,
+    name: Option<String>,
     namespace: Option<String>,
     api_group: Option<String>,
     subresource: Option<String>,
@@ -50,24 +51,44 @@ pub struct Account {
     pub requests: usize,
 }
 
-/// Reads the log from its beginning. A line that is still being written is passed over.
+/// Reads the log from its beginning.
 pub fn of_account(log: &Path, namespace: &str, account: &str) -> Result<Account, String> {
-    let text = fs::read_to_string(log).map_err(|why| format!("{}: {why}", log.display()))?;
     let user = format!("system:serviceaccount:{namespace}:{account}");
-    let lines = text.lines().filter(|line| line.contains(&user));
     let mut found = Account::default();
-    for line in lines.filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
-        let Line { verb, user: who, object_ref, response_status } = line;
-        let Some(object) = object_ref.filter(|_| who.username == user) else { continue };
+    for (verb, object, code) in
+        lines(log, &user)?.into_iter().filter(|line| line.user.username == user).filter_map(parts)
+    {
         let resource = object.resource.unwrap_or_default();
         let resource = object.subresource.iter().fold(resource, |resource, sub| format!("{resource}/{sub}"));
         let (group, namespace) = (object.api_group.unwrap_or_default(), object.namespace.unwrap_or_default());
         let one = Use { verb, group, resource, namespace };
         found.requests += 1;
-        match response_status.and_then(|status| status.code) {
+        match code {
             Some(403) => found.refused.insert(one),
             _ => found.used.insert(one),
         };
     }
     Ok(found)
+}
+
+/// The names of all objects of a resource that were ever made and that begin so.
+pub fn created(log: &Path, resource: &str, prefix: &str) -> Result<Vec<String>, String> {
+    let made = lines(log, prefix)?.into_iter().filter_map(parts).filter(|(verb, object, code)| {
+        verb == "create"
+            && *code == Some(201)
+            && object.resource.as_deref() == Some(resource)
+            && object.subresource.is_none()
+    });
+    let names = made.filter_map(|(_, object, _)| object.name);
+    Ok(names.filter(|name| name.starts_with(prefix)).collect())
+}
+
+/// Those that have the text in them. A line that is still being written is passed over.
+fn lines(log: &Path, text: &str) -> Result<Vec<Line>, String> {
+    let all = fs::read_to_string(log).map_err(|why| format!("{}: {why}", log.display()))?;
+    Ok(all.lines().filter(|line| line.contains(text)).filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+fn parts(line: Line) -> Option<(String, ObjectRef, Option<u16>)> {
+    Some((line.verb, line.object_ref?, line.response_status.and_then(|status| status.code)))
 }

@@ -1,7 +1,10 @@
 //! The command line: build the programs, hold a control plane for a person, or hold one for tests.
 
 use clap::{Parser, Subcommand};
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     signal::unix::{SignalKind, signal},
@@ -9,11 +12,12 @@ use tokio::{
 
 use crate::{
     components::Component,
-    karpenter,
+    measure,
     orders::{Order, Reply},
     programs::Programs,
+    scale::{self, Load},
     supervisor::Supervisor,
-    versions::KUBERNETES,
+    versions::{KARPENTER_VERSION, KUBERNETES},
 };
 
 /// Says that there can be no control plane here, apart from every other failure.
@@ -40,14 +44,23 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         kubeconfig: Option<PathBuf>,
     },
-    /// Start Karpenter with its KWOK provider on one, let pods wait, and measure it
-    Karpenter {
-        /// How many pods wait
-        #[arg(long, default_value_t = 500)]
+    /// Fill one with nodes and pods, let further pods wait for us and for Karpenter, and measure both
+    Scale {
+        /// Nodes that are there, all full
+        #[arg(long, default_value_t = 1000)]
+        nodes: usize,
+        /// Pods that run on them
+        #[arg(long, default_value_t = 10_000)]
+        bound: usize,
+        /// Pods that wait all at once
+        #[arg(long, default_value_t = 200)]
         pods: usize,
-        /// Instance types as Karpenter's KWOK provider reads them; without a file, those that it brings
-        #[arg(long, value_name = "FILE")]
-        catalog: Option<PathBuf>,
+        /// Pods that wait one after the other, before that
+        #[arg(long, default_value_t = 20)]
+        single: usize,
+        /// The folder of our programs; without one, that of this program
+        #[arg(long, value_name = "FOLDER")]
+        programs: Option<PathBuf>,
         /// JSON instead of a table
         #[arg(long)]
         json: bool,
@@ -85,7 +98,9 @@ pub fn run() -> ExitCode {
                 Ok(())
             }
             Task::Start { kubeconfig } => for_a_person(programs, kubeconfig).await,
-            Task::Karpenter { pods, catalog, json } => a_peer(pods, catalog, json).await,
+            Task::Scale { nodes, bound, pods, single, programs, json } => {
+                beside_a_peer(Load { nodes, bound, single, burst: pods }, programs, json).await
+            }
             Task::Supervise { without } => for_a_test(programs, &without).await,
         }
     });
@@ -121,16 +136,18 @@ async fn for_a_person(programs: Programs, kubeconfig: Option<PathBuf>) -> Result
     Ok(())
 }
 
-async fn a_peer(pods: usize, catalog: Option<PathBuf>, json: bool) -> Result<(), String> {
+async fn beside_a_peer(load: Load, programs: Option<PathBuf>, json: bool) -> Result<(), String> {
     let supervisor = std::env::current_exe().map_err(|why| format!("cannot find this program: {why}"))?;
-    eprintln!("Karpenter {}, {pods} pods of 1 CPU and 2 GiB ...", crate::versions::KARPENTER_VERSION);
-    let measured = karpenter::measure(&supervisor, pods, catalog.as_deref()).await?;
+    let own = supervisor.parent().map(Path::to_owned).unwrap_or_default();
+    eprintln!("Kubernetes {KUBERNETES}, Karpenter {KARPENTER_VERSION}, {load:?} ...");
+    let measured = scale::measure(&supervisor, &programs.unwrap_or(own), load).await?;
     if json {
         println!("{}", serde_json::to_string(&measured).map_err(|why| why.to_string())?);
     } else {
-        println!("{}", karpenter::table(&measured));
+        println!("{}", measure::table(&measured));
     }
-    if measured.running == pods { Ok(()) } else { Err(format!("only {} pods ran", measured.running)) }
+    let missing = measured.iter().find(|one| one.running < one.pods);
+    missing.map_or(Ok(()), |one| Err(format!("{}: only {} of {} pods ran", one.system, one.running, one.pods)))
 }
 
 async fn for_a_test(programs: Programs, without: &[String]) -> Result<(), String> {

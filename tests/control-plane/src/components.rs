@@ -109,6 +109,9 @@ fn etcd(layout: &Layout) -> Vec<String> {
     ]
 }
 
+/// Their clients would wait for themselves after fifty requests in a second, and whoever waits for a pod would be measured by that.
+const NO_PATIENCE: [&str; 2] = ["--kube-api-qps=500", "--kube-api-burst=1000"];
+
 fn api_server(layout: &Layout) -> Vec<String> {
     let (secrets, key) = (&layout.secrets, layout.secrets.service_account_key());
     let mut arguments = vec![
@@ -145,12 +148,14 @@ fn controller_manager(layout: &Layout) -> Vec<String> {
         "--controllers=*,-certificatesigningrequest-signing-controller,-node-ipam-controller".to_owned(),
     ];
     arguments.extend(client(layout, secrets::CONTROLLER_MANAGER));
+    arguments.extend(NO_PATIENCE.map(str::to_owned));
     arguments.extend(listen_with_certificate(layout, layout.addresses.controller_manager));
     arguments
 }
 
 fn scheduler(layout: &Layout) -> Vec<String> {
     let mut arguments = client(layout, secrets::SCHEDULER);
+    arguments.extend(NO_PATIENCE.map(str::to_owned));
     arguments.extend(listen_with_certificate(layout, layout.addresses.scheduler));
     arguments
 }

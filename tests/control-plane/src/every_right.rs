@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use faults::{Kind, gpu_pod};
 use serde_json::{Value, json};
 use world::arm::{Effect, Fault, Shortage, Target, When};
 
 use crate::{
     account::{self, NAMESPACE},
+    audit,
     lives::{self, Life},
-    site::Site,
+    pods::{self, PodLife},
+    site::{Site, kubectl},
     stagehand::claim_path,
 };
 
@@ -24,9 +27,24 @@ pub async fn use_everything(site: &Site) {
         past_its_deadline(site),
         a_person_deletes_the_node(site),
         a_volume_is_attached(site),
-        a_claim_that_nobody_has(site),
+        gone_before_anybody_looked(site),
         never_launched(site),
+        pods_of_every_provider(site),
+        a_pod_that_needs_everything_looked_up(site),
     );
+    where_lists_are_not_streamed(site).await;
+}
+
+/// Older servers cannot send a list as a watch.
+async fn where_lists_are_not_streamed(site: &Site) {
+    let listener = site.troupe.cast.listener();
+    site.troupe.start_with(listener, "PILOTLIGHT_STREAMING_LISTS", "false").await.unwrap();
+    let log = &site.control_plane.facts.audit_log;
+    let listed = || async {
+        let used = audit::of_account(log, NAMESPACE, listener).unwrap().used;
+        used.iter().any(|one| one.verb == "list" && one.resource == "workspaces").then_some(())
+    };
+    site.until("everything is listed", listed).await;
 }
 
 /// Its machine is never asked for, but whoever looks through the rack has to read it.
@@ -45,20 +63,23 @@ async fn a_class_whose_machines_need_a_secret(site: &Site) {
             },
         }] },
     });
-    site.apply_json(&secret).await.unwrap();
-    site.apply_json(&class).await.unwrap();
+    site.apply(&secret).await;
+    site.apply(&class).await;
 }
 
 async fn a_class_with_a_join_secret(site: &Site) {
-    let class = json!({
-        "apiVersion": "pilotlight.dev/v1alpha1", "kind": "ScalewayNodeClass", "metadata": { "name": "joins" },
-        "spec": { "join": { "method": "k3s", "endpoint": "https://10.0.0.1:6443",
-            "secretRef": { "name": "spare", "key": "join-token" } } },
-    });
     let mut life = Life::scaleway("rights3");
     life.claim["spec"]["nodeClassRef"]["name"] = json!("joins");
-    life.beside = vec![class];
+    life.beside = vec![class_with_a_join_secret("joins")];
     lives::from_claim_to_nothing(site, life).await;
+}
+
+fn class_with_a_join_secret(name: &str) -> Value {
+    json!({
+        "apiVersion": "pilotlight.dev/v1alpha1", "kind": "ScalewayNodeClass", "metadata": { "name": name },
+        "spec": { "join": { "method": "k3s", "endpoint": "https://10.0.0.1:6443",
+            "secretRef": { "name": "spare", "key": "join-token" } } },
+    })
 }
 
 /// The first refusal makes the memory of stock, the second changes it.
@@ -70,7 +91,7 @@ async fn no_stock_twice(site: &Site) {
         let name = format!("wsstock{}", size.trim_start_matches("Standard_NC").trim_end_matches("s_v3"));
         let mut life = Life::of_kaito(&name);
         life.claim["spec"]["requirements"][1]["values"] = json!([size]);
-        site.apply_json(&life.claim).await.unwrap();
+        site.apply(&life.claim).await;
         let waits = || async {
             let memory = site.get(&format!("/api/v1/namespaces/{NAMESPACE}/configmaps")).await?;
             memory["items"].to_string().contains(size).then_some(())
@@ -87,7 +108,7 @@ async fn too_late(site: &Site) {
     site.world.arm.add_fault(Fault { on, times: None, effect: Effect::NodeNeverJoins });
     let mut life = Life::of_kaito("wslate");
     life.claim["metadata"]["annotations"] = json!({ "pilotlight.dev/registration-timeout": "5s" });
-    site.apply_json(&life.claim).await.unwrap();
+    site.apply(&life.claim).await;
     let there = || async { site.claim("wslate").await.map(drop) };
     site.until("the claim that will be late is there", there).await;
     site.until_gone(&claim_path("wslate")).await;
@@ -106,20 +127,16 @@ async fn past_its_deadline(site: &Site) {
     lives::from_claim_to_nothing(site, life).await;
 }
 
-/// `kubectl delete node`: the claim goes with it.
+/// `kubectl delete node`: the claim goes with it. A pod that begins to wait meanwhile may not count on what runs there.
 async fn a_person_deletes_the_node(site: &Site) {
     let life = Life::of_kaito("wsperson");
     let node = lives::until_usable(site, &life).await;
-    let path = format!("/api/v1/nodes/{node}");
-    site.delete(&path).await;
-    let object = site.get(&path).await.unwrap();
-    let deletion = event("dev.pilotlight.deletion.requested.v1", &object, |named| {
-        let mut named = named;
-        named["kind"] = json!("Node");
-        json!({ "object": named })
-    });
-    site.tell("on-delete", &deletion).await;
-    lives::until_nothing_is_left(site, &life, &node).await;
+    site.delete(&format!("/api/v1/nodes/{node}")).await;
+    let mut pod = gpu_pod("waits-meanwhile", 64);
+    pod["spec"]["nodeSelector"] = json!({ "karpenter.sh/nodepool": "none" });
+    site.apply(&pod).await;
+    life.until_nothing_is_left(site, &node).await;
+    site.delete(&lives::pod_path("waits-meanwhile")).await;
 }
 
 /// Of a pod that stays as long as the machine does: nobody waits for it.
@@ -127,7 +144,7 @@ async fn a_volume_is_attached(site: &Site) {
     let life = Life::scaleway("rights5");
     let node = lives::until_usable(site, &life).await;
     for object in volume_of_a_staying_pod(&node) {
-        site.apply_json(&object).await.unwrap();
+        site.apply(&object).await;
     }
     let running = || async {
         let pod = site.get("/api/v1/namespaces/default/pods/stays").await?;
@@ -135,7 +152,7 @@ async fn a_volume_is_attached(site: &Site) {
     };
     site.until("the pod with a volume runs", running).await;
     site.delete(&claim_path("rights5")).await;
-    lives::until_nothing_is_left(site, &life, &node).await;
+    life.until_nothing_is_left(site, &node).await;
 }
 
 fn volume_of_a_staying_pod(node: &str) -> Vec<Value> {
@@ -179,47 +196,91 @@ async fn never_launched(site: &Site) {
     site.until_gone(&claim_path("rights7")).await;
 }
 
-/// An event about a claim that was gone before anybody looked: what carries its UID has no use any more.
-async fn a_claim_that_nobody_has(site: &Site) {
-    let mut claim = Life::scaleway("never").claim;
-    claim["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000000");
-    claim["metadata"]["resourceVersion"] = json!("1");
-    site.tell("on-nodeclaim", &stage::event("on-nodeclaim", &claim)).await;
+/// A claim of somebody else's that goes again: what carries its UID would have no use any more.
+async fn gone_before_anybody_looked(site: &Site) {
+    let mut life = Life::scaleway("rights8");
+    life.claim["spec"]["nodeClassRef"] = json!({ "group": "example.com", "kind": "OthersClass", "name": "x" });
+    site.apply(&life.claim).await;
+    site.delete(&claim_path("rights8")).await;
+    site.until_gone(&claim_path("rights8")).await;
 }
 
-/// A claim owns its Node and holds it back. Who may not update the finalizers of claims may not write that.
+/// With node classes that have to be read, one of them with a Secret.
+async fn pods_of_every_provider(site: &Site) {
+    let mut azure = PodLife::new(site, Kind::Aks, "rights-pod1", 0);
+    let class = json!({ "apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass",
+        "metadata": { "name": "rights-pod1" }, "spec": { "osDiskSizeGB": 128 } });
+    azure.use_class(class);
+    let mut scaleway = PodLife::new(site, Kind::Scaleway, "rights-pod2", 0);
+    scaleway.use_class(class_with_a_join_secret("rights-pod2"));
+    tokio::join!(
+        pods::from_pod_to_nothing(site, azure),
+        pods::from_pod_to_nothing(site, scaleway),
+        pods::from_pod_to_nothing(site, PodLife::new(site, Kind::Power, "rights-pod3", 2)),
+    );
+}
+
+/// Volumes, and namespaces by their labels.
+async fn a_pod_that_needs_everything_looked_up(site: &Site) {
+    let mut pod = gpu_pod("looked-up", 1);
+    pod["spec"]["volumes"] = json!([{ "name": "data", "persistentVolumeClaim": { "claimName": "nobodys" } }]);
+    pod["spec"]["affinity"] = json!({ "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [{
+        "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "x" } },
+        "namespaceSelector": { "matchLabels": { "team": "a" } } }] } });
+    site.apply(&pod).await;
+    let told = || async { (!pods::said_of(site, "looked-up").await.is_empty()).then_some(()) };
+    site.until("the pod with a volume that nobody has is told so", told).await;
+    site.delete(&lives::pod_path("looked-up")).await;
+}
+
+/// A claim owns its Node, and a pool its claims, and each holds the other back. Who may not update the owner's finalizers may
+/// not write that.
 pub async fn without_what_admission_asks_for(site: &Site) {
     let mut life = Life::scaleway("rights6");
     life.claim["spec"]["nodeClassRef"] = json!({ "group": "example.com", "kind": "OthersClass", "name": "x" });
-    site.apply_json(&life.claim).await.unwrap();
-    site.apply_json(&lives::plain_node("rights6")).await.unwrap();
-    let uid = site.claim("rights6").await.unwrap()["metadata"]["uid"].clone();
-    let owned = json!({ "metadata": { "ownerReferences": [{ "apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
-        "name": "rights6", "uid": uid, "blockOwnerDeletion": true }] } });
-    let manifest = account::manifest("on-nodeclaim").unwrap();
-    for (account, taken, refusal) in [
-        ("without-finalizers", "resources: [nodeclaims/finalizers]", "cannot set blockOwnerDeletion"),
-        ("without-deletion", "verbs: [delete]", "cannot set an ownerRef on a resource you can't delete"),
-        ("with-both", "nothing of it", ""),
-    ] {
+    let pool = Kind::Scaleway.pool("rights6");
+    for object in [&life.claim, &pool, &lives::plain_node("rights6")] {
+        site.apply(object).await;
+    }
+    let owner = async |kind: &str, plural: &str| {
+        let there = site.get(&format!("/apis/karpenter.sh/v1/{plural}/rights6")).await.unwrap();
+        json!([{ "apiVersion": "karpenter.sh/v1", "kind": kind, "name": "rights6", "uid": there["metadata"]["uid"],
+            "blockOwnerDeletion": true }])
+    };
+    let owned = json!({ "metadata": { "ownerReferences": owner("NodeClaim", "nodeclaims").await } });
+    let node = || {
+        let request = http::Request::patch("/api/v1/nodes/rights6");
+        (request.header("content-type", "application/merge-patch+json"), owned.to_string())
+    };
+    let mut of_pool = life.claim.clone();
+    of_pool["metadata"] = json!({ "name": "rights6-made", "ownerReferences": owner("NodePool", "nodepools").await });
+    let claim = || {
+        let request = http::Request::post("/apis/karpenter.sh/v1/nodeclaims");
+        (request.header("content-type", "application/json"), of_pool.to_string())
+    };
+    type Asked<'a> = &'a (dyn Fn() -> (http::request::Builder, String) + Sync);
+    let cases: [(&str, &str, &str, &str, Asked<'_>); 5] = [
+        ("on-nodeclaim", "without-finalizers", "nodeclaims/finalizers", "cannot set blockOwnerDeletion", &node),
+        (
+            "on-nodeclaim",
+            "without-deletion",
+            "verbs: [delete]",
+            "cannot set an ownerRef on a resource you can't delete",
+            &node,
+        ),
+        ("on-nodeclaim", "with-both", "nothing of it", "", &node),
+        ("on-pending-pod", "without-pools", "nodepools/finalizers", "cannot set blockOwnerDeletion", &claim),
+        ("on-pending-pod", "with-pools", "nothing of it", "", &claim),
+    ];
+    for (function, account, taken, refusal, asked) in cases {
         let less = taken.replace("finalizers", "nothing").replace("delete", "deletecollection");
-        let less = manifest.replace("on-nodeclaim", account).replace(taken, &less);
-        site.apply(&less).await.unwrap();
+        let less = account::manifest(function).unwrap().replace(function, account).replace(taken, &less);
+        kubectl(&site.control_plane, &["apply", "--server-side", "-f", "-"], &less).await.unwrap();
         let kubeconfig = account::kubeconfig_of(&site.control_plane, &site.client, account).await.unwrap();
         let client = crate::client_of(&kubeconfig).await.unwrap();
-        let request = http::Request::patch("/api/v1/nodes/rights6");
-        let request = request.header("content-type", "application/merge-patch+json");
-        let request = request.body(serde_json::to_vec(&owned).unwrap()).unwrap();
-        let said = client.request::<Value>(request).await.map(|_| String::new()).unwrap_or_else(|why| why.to_string());
+        let (request, body) = asked();
+        let answer = client.request::<Value>(request.body(body.into_bytes()).unwrap()).await;
+        let said = answer.map(|_| String::new()).unwrap_or_else(|why| why.to_string());
         assert!(said.contains(refusal) && said.is_empty() == refusal.is_empty(), "{account}: {said}");
     }
-}
-
-fn event(kind: &str, object: &Value, data: impl FnOnce(Value) -> Value) -> String {
-    let metadata = &object["metadata"];
-    let named =
-        json!({ "name": metadata["name"], "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"] });
-    json!({ "specversion": "1.0", "id": "1", "source": "person", "type": kind, "subject": metadata["name"],
-        "datacontenttype": "application/json", "data": data(named) })
-    .to_string()
 }

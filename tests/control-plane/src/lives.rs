@@ -32,23 +32,11 @@ impl Life {
         Life { name: name.to_owned(), claim: Kind::Scaleway.claim(name), beside: Vec::new() }
     }
 
-    /// A machine that is switched by webhooks, `number` of the rack. Nobody here waits for discs to spin down.
+    /// A machine that is switched by webhooks, `number` of the rack.
     pub fn webhook(site: &Site, name: &str, number: usize) -> Self {
-        let endpoint = |verb: &str| &site.clouds[&format!("GPU_NODE_{number}_SCALE_{verb}_ENDPOINT")];
-        let machine = format!("rack-{number}");
-        let class = json!({
-            "apiVersion": "pilotlight.dev/v1alpha1", "kind": "PowerNodeClass", "metadata": { "name": machine },
-            "spec": {
-                "allowedHosts": ["127.0.0.0/8"], "allowHTTP": true,
-                "machines": [{
-                    "name": machine, "gpu": { "count": 1 }, "capacity": { "cpu": "32", "memory": "256Gi" },
-                    "backEnd": { "seed": { "onURL": endpoint("UP"), "offURL": endpoint("DOWN") } },
-                    "timing": { "minimumOnSeconds": 0, "coolDownSeconds": 0 },
-                }],
-            },
-        });
+        let class = rack_class(site, number);
         let mut claim = Kind::Power.claim(name);
-        claim["spec"]["nodeClassRef"]["name"] = json!(machine);
+        claim["spec"]["nodeClassRef"]["name"] = class["metadata"]["name"].clone();
         Life { name: name.to_owned(), claim, beside: vec![class] }
     }
 
@@ -89,7 +77,7 @@ impl Life {
     /// Makes what has to be there, and then the claim.
     pub async fn begin(&self, site: &Site) {
         for object in &self.beside {
-            site.apply_json(object).await.unwrap();
+            site.apply(object).await;
         }
         let mut claim = self.claim.clone();
         let pool = self.beside.iter().find(|object| object["kind"] == "NodePool");
@@ -99,8 +87,30 @@ impl Life {
             claim["metadata"]["ownerReferences"] = json!([{ "apiVersion": "karpenter.sh/v1", "kind": "NodePool",
                 "name": name, "uid": there["metadata"]["uid"], "blockOwnerDeletion": true }]);
         }
-        site.apply_json(&claim).await.unwrap();
+        site.apply(&claim).await;
     }
+
+    pub async fn until_nothing_is_left(&self, site: &Site, node: &str) {
+        let of_a_rack = self.claim["spec"]["nodeClassRef"]["kind"] == "PowerNodeClass";
+        until_nothing_is_left(site, &self.name, node, of_a_rack).await;
+    }
+}
+
+/// A class of one machine of the rack. Nobody here waits for discs to spin down.
+pub fn rack_class(site: &Site, number: usize) -> Value {
+    let endpoint = |verb: &str| &site.clouds[&format!("GPU_NODE_{number}_SCALE_{verb}_ENDPOINT")];
+    let machine = format!("rack-{number}");
+    json!({
+        "apiVersion": "pilotlight.dev/v1alpha1", "kind": "PowerNodeClass", "metadata": { "name": machine },
+        "spec": {
+            "allowedHosts": ["127.0.0.0/8"], "allowHTTP": true,
+            "machines": [{
+                "name": machine, "gpu": { "count": 1 }, "capacity": { "cpu": "32", "memory": "256Gi" },
+                "backEnd": { "seed": { "onURL": endpoint("UP"), "offURL": endpoint("DOWN") } },
+                "timing": { "minimumOnSeconds": 0, "coolDownSeconds": 0 },
+            }],
+        },
+    })
 }
 
 /// Made, ready, worked on, drained, gone.
@@ -109,7 +119,7 @@ pub async fn from_claim_to_nothing(site: &Site, life: Life) {
     let pod = work_on(site, &life.name, &node).await;
     site.delete(&claim_path(&life.name)).await;
     site.until_gone(&pod).await;
-    until_nothing_is_left(site, &life, &node).await;
+    life.until_nothing_is_left(site, &node).await;
 }
 
 /// The claim is Ready and its Node says so. Gives back the Node's name.
@@ -137,7 +147,7 @@ pub async fn until_usable(site: &Site, life: &Life) -> String {
 
 /// A pod that the real scheduler binds to the node and that "runs" there. Gives back its path.
 pub async fn work_on(site: &Site, name: &str, node: &str) -> String {
-    site.apply_json(&pod(name, Some(node))).await.unwrap();
+    site.apply(&pod(name, Some(node))).await;
     let path = pod_path(name);
     let running = || async {
         let pod = site.get(&path).await?;
@@ -147,23 +157,22 @@ pub async fn work_on(site: &Site, name: &str, node: &str) -> String {
     path
 }
 
-/// No claim, no Node, no machine that anybody pays for.
-pub async fn until_nothing_is_left(site: &Site, life: &Life, node: &str) {
-    site.until_gone(&claim_path(&life.name)).await;
-    if site.get(&format!("/api/v1/nodes/{node}")).await.is_some() {
-        // A machine of a rack stays known to the cluster while it is off; everybody else's Node goes with it.
-        assert_eq!(life.claim["spec"]["nodeClassRef"]["kind"], "PowerNodeClass", "{node} is still there");
+/// No claim, no Node, no machine that anybody pays for. A machine of a rack stays known to the cluster while it is off;
+/// everybody else's Node goes with it.
+pub async fn until_nothing_is_left(site: &Site, claim: &str, node: &str, node_stays: bool) {
+    site.until_gone(&claim_path(claim)).await;
+    if !node_stays {
+        site.until_gone(&format!("/api/v1/nodes/{node}")).await;
     }
-    let uid = site.world.instances().into_iter().filter(|instance| instance.until.is_none());
-    let left: Vec<String> = uid
-        .filter_map(|instance| instance.claim.map(|claim| (claim, instance.name)))
-        .map(|(claim, name)| format!("{name} of {claim}"))
-        .collect();
-    let alive = site.get("/apis/karpenter.sh/v1/nodeclaims").await.unwrap();
-    let uids: Vec<&str> =
-        alive["items"].as_array().unwrap().iter().filter_map(|claim| claim["metadata"]["uid"].as_str()).collect();
-    let leaked: Vec<&String> = left.iter().filter(|what| !uids.iter().any(|uid| what.ends_with(uid))).collect();
-    assert!(leaked.is_empty(), "instances without a claim: {leaked:?}");
+    let is_alive = || async {
+        let alive = site.get("/apis/karpenter.sh/v1/nodeclaims").await?;
+        let uid = |claim: &Value| claim["metadata"]["uid"].as_str().map(str::to_owned);
+        let uids: Vec<String> = alive["items"].as_array()?.iter().filter_map(uid).collect();
+        let billed = site.world.instances().into_iter().filter(|instance| instance.until.is_none());
+        let leaked = billed.filter(|instance| instance.claim.as_ref().is_some_and(|uid| !uids.contains(uid)));
+        leaked.map(|instance| instance.name).collect::<Vec<_>>().is_empty().then_some(())
+    };
+    site.until("no instance is left without a claim", is_alive).await;
 }
 
 /// The budget lets nothing go while the claim's node has the only pod of it; once another runs elsewhere, the drain goes on.
@@ -175,7 +184,7 @@ pub async fn held_by_a_budget(site: &Site) {
         "metadata": { "name": "budget1", "namespace": "default" },
         "spec": { "minAvailable": 1, "selector": { "matchLabels": { "work": "budget1" } } },
     });
-    site.apply_json(&budget).await.unwrap();
+    site.apply(&budget).await;
     let path = work_on(site, "budget1", &node).await;
     let counted = || async {
         let now = site.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/budget1").await?;
@@ -191,12 +200,12 @@ pub async fn held_by_a_budget(site: &Site) {
     };
     let said = site.until("the claim names the pod that holds it", refused).await;
     assert!(site.get(&path).await.is_some(), "a budget was broken: {said}");
-    site.apply_json(&plain_node("elsewhere")).await.unwrap();
+    site.apply(&plain_node("elsewhere")).await;
     let mut second = pod("budget1-second", Some("elsewhere"));
     second["metadata"]["labels"] = json!({ "work": "budget1" });
-    site.apply_json(&second).await.unwrap();
+    site.apply(&second).await;
     site.until_gone(&path).await;
-    until_nothing_is_left(site, &life, &node).await;
+    life.until_nothing_is_left(site, &node).await;
     assert!(site.get(&pod_path("budget1-second")).await.is_some(), "the pod elsewhere is left alone");
 }
 
@@ -301,7 +310,7 @@ impl Site {
     }
 }
 
-fn pod_path(name: &str) -> String {
+pub fn pod_path(name: &str) -> String {
     format!("/api/v1/namespaces/default/pods/{name}")
 }
 

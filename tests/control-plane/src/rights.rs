@@ -14,8 +14,13 @@ use crate::{
 
 /// Asked for by an admission plugin on behalf of the process, so no request of its own shows it. Each is proved by taking
 /// it away.
-pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 2] =
-    [("on-nodeclaim", "update", "karpenter.sh", "nodeclaims/finalizers"), ("on-nodeclaim", "delete", "", "nodes")];
+pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 5] = [
+    ("on-nodeclaim", "update", "karpenter.sh", "nodeclaims/finalizers"),
+    ("on-nodeclaim", "delete", "", "nodes"),
+    ("on-pending-pod", "update", "karpenter.sh", "nodepools/finalizers"),
+    ("pilotlight", "update", "karpenter.sh", "nodeclaims/finalizers"),
+    ("pilotlight", "update", "karpenter.sh", "nodepools/finalizers"),
+];
 
 #[derive(Debug, Deserialize)]
 struct Role {
@@ -50,6 +55,17 @@ pub fn granted(function: &str) -> BTreeSet<Use> {
     all
 }
 
+/// A right in one namespace says nothing where the same is granted in all of them.
+pub fn without_what_is_granted_everywhere(all: BTreeSet<Use>) -> BTreeSet<Use> {
+    let is_needed = |one: &&Use| as_granted_everywhere(one).is_none_or(|everywhere| !all.contains(&everywhere));
+    all.iter().filter(is_needed).cloned().collect()
+}
+
+/// The same right for the whole cluster, of one that is for a namespace.
+fn as_granted_everywhere(one: &Use) -> Option<Use> {
+    (!one.namespace.is_empty()).then(|| Use { namespace: String::new(), ..one.clone() })
+}
+
 /// Panics with the lines that are too many and those that are missing.
 pub fn check(site: &Site, function: &str) {
     let account = audit::of_account(&site.control_plane.facts.audit_log, NAMESPACE, function).unwrap();
@@ -69,8 +85,8 @@ pub fn check(site: &Site, function: &str) {
 
 /// A use in one namespace is a use of the rule for that namespace, or else of the rule for all of them.
 fn as_granted(one: &Use, granted: &BTreeSet<Use>) -> Use {
-    let everywhere = Use { namespace: String::new(), ..one.clone() };
-    if !granted.contains(one) && granted.contains(&everywhere) { everywhere } else { one.clone() }
+    let everywhere = as_granted_everywhere(one).filter(|everywhere| granted.contains(everywhere));
+    everywhere.filter(|_| !granted.contains(one)).unwrap_or_else(|| one.clone())
 }
 
 fn lines(uses: &BTreeSet<Use>) -> String {

@@ -1,9 +1,7 @@
-//! The verbs of the suites: one site for all tests of a file, waiting until something is so, and claims as others make them.
+//! The verbs of the suites: one site of each cast for all tests of a file, and waiting until something is so.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use cluster::crd::NodeClaim;
-use kube::Api;
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -15,7 +13,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::{sender, site::Site};
+use crate::{site::Site, troupe::Cast};
 
 /// What has not happened by then does not. The clouds need seconds at their speed; the rest is for a busy machine.
 const LONGEST: Duration = Duration::from_secs(240);
@@ -27,13 +25,20 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let _ = rustls::crypto::ring::default_provider().install_default();
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 });
-static SITE: OnceLock<Site> = OnceLock::new();
+static SITES: [OnceLock<Site>; 2] = [OnceLock::new(), OnceLock::new()];
 
-/// Runs a test on the site that all tests of this process share. Where it fails, the logs stay, and it says where.
-pub fn on_site<F: Future<Output = ()> + Send>(supervisor: &str, test: impl FnOnce(&'static Site) -> F) {
-    let site = SITE.get_or_init(|| RUNTIME.block_on(Site::open(Path::new(supervisor))).expect("the site opens"));
+/// Runs a test on the site of this cast that all tests of this process share. Where it fails, the logs stay, and it says where.
+pub fn on_site<F>(supervisor: &'static str, cast: Cast, test: impl FnOnce(&'static Site) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let open = || {
+        let opening = async move { Site::open(Path::new(supervisor), cast).await };
+        on_a_worker(opening).unwrap_or_else(|why| panic!("the site does not open: {why}"))
+    };
+    let site = SITES[cast as usize].get_or_init(open);
     let guard = KeepsLogs(site);
-    RUNTIME.block_on(test(site));
+    on_a_worker(test(site));
     drop(guard);
 }
 
@@ -42,22 +47,26 @@ pub fn block_on<F: Future<Output = ()>>(test: F) {
     RUNTIME.block_on(test);
 }
 
+/// Processes end with the thread that started them, and a test's own thread ends before the others need them no more.
+fn on_a_worker<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match RUNTIME.block_on(RUNTIME.spawn(work)) {
+        Ok(done) => done,
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+    }
+}
+
 struct KeepsLogs(&'static Site);
 
 impl Drop for KeepsLogs {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let kept = RUNTIME.block_on(self.0.control_plane.keep_folder());
-            eprintln!("logs are kept in {kept:?}; answers were:\n{}", self.0.answers());
+            eprintln!("logs are kept in {kept:?}; answers were:\n{}", self.0.troupe.answers());
         }
     }
 }
 
 impl Site {
-    pub fn claims(&self) -> Api<NodeClaim> {
-        sender::claims(self.client.clone())
-    }
-
     /// An object as JSON, whatever its kind, or nothing if it is not there.
     pub async fn get(&self, path: &str) -> Option<Value> {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
@@ -92,19 +101,55 @@ impl Site {
             }
             sleep(LOOK_EVERY).await;
         }
-        panic!("{what}: not within {LONGEST:?}; functions said\n{}", self.answers());
+        panic!("{what}: not within {LONGEST:?}; functions said\n{}", self.troupe.answers());
     }
 
-    /// An event by hand. Gives back the answer, once the function is there to give one.
-    pub async fn tell(&self, function: &str, event: &str) -> Value {
-        let http = reqwest::Client::new();
-        self.until("the function answers", || self.sender.send(&http, function, event.to_owned())).await
+    /// As `kubectl apply --server-side` by the administrator, of one object.
+    pub async fn apply(&self, object: &Value) {
+        let path = format!("{}?fieldManager=person&force=true", path_of(object));
+        let body = object.to_string().into_bytes();
+        let request = || http::Request::patch(&path).header("content-type", "application/apply-patch+yaml");
+        self.insist(&path, || request().body(body.clone()).unwrap()).await;
+    }
+
+    /// The same of something that the server may refuse. Whether it was taken.
+    pub async fn try_apply(&self, object: &Value) -> bool {
+        let path = format!("{}?fieldManager=person&force=true", path_of(object));
+        let request = http::Request::patch(&path).header("content-type", "application/apply-patch+yaml");
+        let answer = self.client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await;
+        if let Err(why) = &answer {
+            println!("{path}: {why}");
+        }
+        answer.is_ok()
     }
 
     pub async fn delete(&self, path: &str) {
-        let request = http::Request::delete(path).body(Vec::new()).unwrap();
-        self.client.request::<Value>(request).await.unwrap_or_else(|why| panic!("DELETE {path}: {why}"));
+        self.insist(path, || http::Request::delete(path).body(Vec::new()).unwrap()).await;
     }
+
+    /// What people want, they try until the server is there. What is gone already is as good as deleted.
+    async fn insist(&self, path: &str, request: impl Fn() -> http::Request<Vec<u8>>) {
+        let attempt = || async {
+            match self.client.request::<Value>(request()).await {
+                Err(kube::Error::Api(status)) if status.code == 404 && *request().method() == http::Method::DELETE => {
+                    Some(())
+                }
+                Err(kube::Error::Api(status)) if status.code < 429 => panic!("{path}: {status:?}"),
+                answer => answer.ok().map(drop),
+            }
+        };
+        self.until(path, attempt).await;
+    }
+}
+
+/// Where an object is, by its kind and name.
+pub fn path_of(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]).to_lowercase());
+    let root = if version.contains('/') { "apis" } else { "api" };
+    let plural = if kind.ends_with('s') { format!("{kind}es") } else { format!("{kind}s") };
+    let place = object["metadata"]["namespace"].as_str().map(|one| format!("namespaces/{one}/")).unwrap_or_default();
+    format!("/{root}/{version}/{place}{plural}/{}", text(&object["metadata"]["name"]))
 }
 
 /// Whether a condition is True.

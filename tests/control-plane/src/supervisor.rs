@@ -18,6 +18,7 @@ use tokio::{
 
 use crate::{
     components::{Addresses, Component, Layout},
+    process::dying_with_us,
     programs::Programs,
     secrets::{self, Secrets},
 };
@@ -152,7 +153,7 @@ impl Supervisor {
         let failed = |why| Failed::Start { name, why };
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log(component)).map_err(failed)?;
         let errors = log.try_clone().map_err(failed)?;
-        let mut command = dying_with_us(&self.programs.path(name));
+        let mut command = Command::from(dying_with_us(&self.programs.path(name)));
         command.args(component.arguments(&self.layout)).current_dir(&self.layout.folder);
         command.stdin(Stdio::null()).stdout(log).stderr(errors).kill_on_drop(true);
         self.running.insert(component, command.spawn().map_err(failed)?);
@@ -189,17 +190,6 @@ impl Supervisor {
     fn log(&self, component: Component) -> PathBuf {
         self.layout.folder.join(format!("{}.log", component.name()))
     }
-}
-
-/// Where util-linux is, the kernel ends the child when we end, however we end. Elsewhere our own clean-up has to do.
-fn dying_with_us(program: &Path) -> Command {
-    let setpriv = Path::new("/usr/bin/setpriv");
-    if !setpriv.exists() {
-        return Command::new(program);
-    }
-    let mut command = Command::new(setpriv);
-    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-    command
 }
 
 fn last_lines(log: &Path) -> String {

@@ -1,107 +1,92 @@
-//! Whatever is killed, at whatever step: it starts again, and the claim comes to the same end.
+//! Whatever is killed, at whatever step: it starts again, and the pod comes to the same end, with one claim and one machine.
 //!
-//! One life after the other on a control plane of its own, because what is killed here is everybody's.
+//! On control planes of their own, because what is killed here is everybody's. Lives whose victims can be killed side by side
+//! are lived side by side: each is then also hit by what the others are hit by.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use control_plane::{
     Component,
-    lives::{self, Life},
+    pods::{PodLife, Step},
     site::Site,
-    stagehand::{claim_path, on_site},
+    stagehand::on_site,
+    troupe::Cast,
 };
+use faults::KINDS;
+use futures_util::future::join_all;
+use std::time::Instant;
 
 const SUPERVISOR: &str = env!("CARGO_BIN_EXE_control-plane");
 
 /// What is hit.
 #[derive(Debug, Clone, Copy)]
 enum Victim {
-    Function(&'static str),
+    Program(&'static str),
     /// Its watches end with it, and so does every request under way.
     Part(Component),
 }
 
-/// How far the claim has come when it is hit, in the order of its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// The launch record is written; the machine may be ordered or not.
-    Ordered,
-    Launched,
-    Registered,
-    /// Usable, with work on it, and deleted a moment ago.
-    Deleted,
-    /// Drained, the machine on its way out.
-    Drained,
-}
-
-const VICTIMS: [Victim; 6] = [
-    Victim::Function("on-nodeclaim"),
-    Victim::Function("on-delete"),
+const PARTS: [Victim; 4] = [
     Victim::Part(Component::ApiServer),
     Victim::Part(Component::Etcd),
     Victim::Part(Component::ControllerManager),
     Victim::Part(Component::Scheduler),
 ];
 
-const STEPS: [Step; 5] = [Step::Ordered, Step::Launched, Step::Registered, Step::Deleted, Step::Drained];
-
 #[test]
 #[ignore = "needs a control plane: make cluster"]
-fn whatever_is_killed_at_whatever_step_the_claim_comes_to_the_same_end() {
-    on_site(SUPERVISOR, |site| async move {
-        for (number, victim) in VICTIMS.into_iter().enumerate() {
-            // All steps of one victim side by side would hit each other; each life takes one hit a step instead.
-            let life = match number % 3 {
-                0 => Life::of_kaito(&format!("wshit{number}")),
-                1 => Life::scaleway(&format!("hit{number}")),
-                _ => Life::webhook(site, &format!("hit{number}"), number),
-            };
-            live_through(site, &life, victim).await;
-        }
+fn whichever_process_is_killed_at_whatever_step_the_pod_comes_to_the_same_end() {
+    on_site(SUPERVISOR, Cast::Apart, |site| async move {
+        let victims: Vec<Victim> = site.troupe.cast.members().iter().map(|name| Victim::Program(name)).collect();
+        side_by_side(site, "hit", &victims).await;
+        side_by_side(site, "part", &PARTS).await;
     });
 }
 
-async fn live_through(site: &Site, life: &Life, victim: Victim) {
-    println!("{victim:?} is killed at every step of {}", life.name);
+#[test]
+#[ignore = "needs a control plane: make cluster"]
+fn pilotlight_run_is_killed_at_whatever_step_and_the_pod_comes_to_the_same_end() {
+    on_site(SUPERVISOR, Cast::Together, |site| async move {
+        let victim = Victim::Program(site.troupe.cast.members()[0]);
+        side_by_side(site, "hit", &[victim; KINDS.len()]).await;
+    });
+}
+
+/// One life for each victim, of one provider after the other.
+async fn side_by_side(site: &Site, prefix: &str, victims: &[Victim]) {
+    let begin = Instant::now();
+    let lives = victims.iter().enumerate().map(|(number, victim)| {
+        let kind = KINDS[number % KINDS.len()];
+        let machine = number + 1 + if prefix == "part" { victims.len() } else { 0 };
+        let life = PodLife::new(site, kind, &format!("{prefix}{number}"), machine);
+        live_through(site, life, *victim)
+    });
+    join_all(lives).await;
+    println!("{victims:?} were killed at every step: {:.0?}", begin.elapsed());
+}
+
+async fn live_through(site: &Site, life: PodLife, victim: Victim) {
+    life.begin(site).await;
+    let (until_it_runs, until_it_is_gone) = Step::ALL.split_at(6);
+    for step in until_it_runs {
+        life.until(site, *step).await;
+        hit(site, victim).await;
+    }
+    let (claim, node) = life.until_running(site).await;
     let hits = async {
-        for step in &STEPS[..3] {
-            until(site, life, *step).await;
+        for step in until_it_is_gone {
+            life.until(site, *step).await;
             hit(site, victim).await;
         }
     };
-    let (node, ()) = tokio::join!(lives::until_usable(site, life), hits);
-    let pod = lives::work_on(site, &life.name, &node).await;
-    site.delete(&claim_path(&life.name)).await;
-    hit(site, victim).await;
-    site.until_gone(&pod).await;
-    until(site, life, Step::Drained).await;
-    hit(site, victim).await;
-    lives::until_nothing_is_left(site, life, &node).await;
-}
-
-async fn until(site: &Site, life: &Life, step: Step) {
-    let look = || async {
-        let Some(claim) = site.claim(&life.name).await else {
-            // Gone already is as far as it can come; not made yet is not far enough.
-            return (step == Step::Drained).then_some(());
-        };
-        let reached = match step {
-            Step::Ordered => claim["metadata"]["annotations"]["pilotlight.dev/launch"].is_string(),
-            Step::Launched => control_plane::stagehand::is(&claim, "Launched"),
-            Step::Registered => control_plane::stagehand::is(&claim, "Registered"),
-            Step::Deleted => claim["metadata"]["deletionTimestamp"].is_string(),
-            Step::Drained => control_plane::stagehand::is(&claim, "Drained"),
-        };
-        reached.then_some(())
-    };
-    site.until(&format!("{} is {step:?}", life.name), look).await;
+    tokio::join!(life.end(site, &claim, &node), hits);
 }
 
 async fn hit(site: &Site, victim: Victim) {
     match victim {
-        Victim::Function(name) => {
-            site.kill_function(name);
-            site.start_function(name).await.unwrap();
+        Victim::Program(name) => {
+            site.troupe.kill(name);
+            site.troupe.start(name).await.unwrap();
         }
         Victim::Part(component) => site.control_plane.restart(component).await.unwrap(),
     }

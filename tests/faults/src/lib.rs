@@ -5,10 +5,12 @@
 mod claims;
 mod left_behind;
 mod pods;
+mod post;
 pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
 pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
+pub use post::Placings;
 pub use theatre::{FUNCTIONS, Theatre, WITH_TIMER, condition};

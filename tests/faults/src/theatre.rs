@@ -72,7 +72,11 @@ impl Theatre {
 
     /// Sets the functions to work, for as long as this value lives.
     pub fn play(&mut self, messenger: Messenger) {
-        self.work = Some(tokio::spawn(messenger.run()));
+        self.work(tokio::spawn(messenger.run()));
+    }
+
+    pub(crate) fn work(&mut self, work: JoinHandle<()>) {
+        self.work = Some(work);
     }
 
     /// Nobody works any more: whatever happens now, no function hears of it.

@@ -7,7 +7,10 @@ use jiff::SignedDuration;
 use model::names;
 use serde_json::{Value, json};
 use std::time::Duration;
-use world::power::{BackEnd, MachineOptions};
+use world::{
+    deliveries::DeliveryFaults,
+    power::{BackEnd, MachineOptions},
+};
 
 async fn playing() -> Theatre {
     let mut theatre = Theatre::open().await;
@@ -91,6 +94,57 @@ async fn a_pod_that_cannot_be_served_is_told_why_and_others_are_served() {
     stays_quiet(&theatre).await;
     assert_eq!(theatre.said_of("too-large").len(), 1);
     only_claim(&theatre).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn watched_by_the_forwarder_pods_are_told_within_a_second_and_mistakes_stop_nobody() {
+    let mut theatre = Theatre::open().await;
+    theatre.forward(1, DeliveryFaults::default());
+    let mut mistaken = Kind::Scaleway.pool("mistaken");
+    mistaken["spec"]["template"]["spec"]["requirements"] =
+        json!([{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["cheap"]}]);
+    theatre.create_pool(mistaken).await;
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    theatre.pass(Duration::from_secs(60)).await;
+    let mut lost = gpu_pod("lost", 1);
+    lost["spec"]["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "nowhere"}}]);
+    let pods = [
+        (lost, "volume claim nowhere is not there: make it"),
+        (gpu_pod("too-large", 64), "pool mistaken"),
+        (gpu_pod("train", 1), "a node is coming: NodeClaim gpu-"),
+    ];
+    for (pod, words) in pods {
+        let name = pod["metadata"]["name"].as_str().unwrap().to_owned();
+        let made_at = theatre.world.clock.now();
+        theatre.create_pod(pod).await;
+        theatre.until("the pod is told", |theatre| !theatre.said_of(&name).is_empty()).await;
+        let took = theatre.world.clock.now().duration_since(made_at);
+        let said = theatre.said_of(&name);
+        assert!(said[0].1.contains(words), "{said:?}");
+        assert!(took <= SignedDuration::from_secs(1), "{name}: {took}");
+    }
+    theatre.until("the one that can be served runs", |theatre| theatre.runs("train")).await;
+    stays_quiet(&theatre).await;
+    only_claim(&theatre).await;
+}
+
+/// The event that stands for all pods may be of one that needs nothing.
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_claim_is_gone_gets_another_while_others_wait_for_theirs() {
+    let mut theatre = Theatre::open().await;
+    theatre.forward(1, DeliveryFaults::default());
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    let names = ["a", "b", "c", "d"];
+    for name in names {
+        theatre.create_pod(gpu_pod(name, 8)).await;
+    }
+    theatre.until("each has its claim", |theatre| theatre.all_claims().len() == names.len()).await;
+    let gone = theatre.all_claims().remove(0);
+    theatre.delete(gone["metadata"]["name"].as_str().unwrap()).await;
+    for name in names {
+        theatre.until("the pod runs", |theatre| theatre.runs(name)).await;
+    }
+    theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

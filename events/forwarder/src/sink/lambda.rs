@@ -94,6 +94,13 @@ impl Sink for LambdaSink {
             Err(why) => Told::unheard(format!("Lambda in {}: {why}", self.region)),
         }
     }
+
+    fn most_bytes(&self) -> usize {
+        match self.invocation {
+            Invocation::RequestResponse => 6 * 1024 * 1024,
+            Invocation::Event => 256 * 1024,
+        }
+    }
 }
 
 /// Lambda says 200 whatever the function did; emulators say it in other ways. A body with an `errorMessage` is a failure in all.

@@ -4,14 +4,23 @@ use forwarder::{sink::Told, watch::StreamingLists};
 use serde_json::json;
 use std::time::Duration;
 
-use crate::scene::{Running, Scene, claim, done};
+use crate::scene::{Running, Scene, claim, done, gpu_pod};
 
 const CLAIMS: usize = 12;
 
+/// No resync makes up for what a watch has lost.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
+const USUAL: Duration = Duration::from_secs(300);
+
 /// Changes claims all the time while `trouble` happens, and then waits until the newest version of each was acknowledged.
-async fn live_through(lists: StreamingLists, trouble: impl AsyncFn(&Scene, usize, &mut Option<Running>)) {
+async fn live_through(
+    lists: StreamingLists,
+    resync: Duration,
+    trouble: impl AsyncFn(&Scene, usize, &mut Option<Running>),
+) {
     let scene = Scene::open().await;
-    let forward = |scene: &Scene| scene.forward("forwarder", |settings| settings.lists = lists);
+    let forward =
+        |scene: &Scene| scene.forward("forwarder", |settings| (settings.lists, settings.resync) = (lists, resync));
     let mut running = Some(forward(&scene));
     for round in 0..60 {
         let name = format!("gpu-{}", round % CLAIMS);
@@ -45,7 +54,7 @@ async fn live_through(lists: StreamingLists, trouble: impl AsyncFn(&Scene, usize
 #[tokio::test(start_paused = true)]
 async fn dropped_watches_and_410_lose_nothing() {
     for lists in [StreamingLists::Always, StreamingLists::Never] {
-        live_through(lists, async |scene, round, _| {
+        live_through(lists, NEVER, async |scene, round, _| {
             if round % 3 == 0 {
                 scene.fault(r#"{"user":"forwarder","query":"watch=true","fault":"dropWatch","milliseconds":1500}"#);
             }
@@ -60,7 +69,7 @@ async fn dropped_watches_and_410_lose_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn an_api_server_that_answers_nothing_but_errors_loses_nothing() {
-    live_through(StreamingLists::ByVersion, async |scene, round, _| {
+    live_through(StreamingLists::ByVersion, NEVER, async |scene, round, _| {
         let fault = match round % 8 {
             1 => r#"{"user":"forwarder","times":6,"fault":"answer","status":503}"#,
             3 => r#"{"user":"forwarder","times":4,"fault":"reset","done":false}"#,
@@ -75,7 +84,7 @@ async fn an_api_server_that_answers_nothing_but_errors_loses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn minutes_without_a_sink_lose_nothing() {
-    live_through(StreamingLists::ByVersion, async |scene, round, _| match round {
+    live_through(StreamingLists::ByVersion, USUAL, async |scene, round, _| match round {
         10 => scene.post.answer(|_, _| Told::Unheard { why: "the sink is down".to_owned(), retry_after: None }),
         40 => {
             scene.pass(Duration::from_secs(240)).await;
@@ -87,8 +96,34 @@ async fn minutes_without_a_sink_lose_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn pods_that_wait_and_claims_that_go_while_the_sink_is_down_are_told_when_it_is_back() {
+    let scene = Scene::open().await;
+    let _running = scene.forward("forwarder", |settings| settings.resync = NEVER);
+    scene.create("NodeClaim", claim("gpu-1")).await;
+    scene.until("it is told", |scene| !scene.post.to("on-nodeclaim").is_empty()).await;
+    scene.post.answer(|_, _| Told::Unheard { why: "the sink is down".to_owned(), retry_after: None });
+    scene.create("Pod", gpu_pod("train")).await;
+    scene.delete("NodeClaim", "gpu-1").await;
+    scene.pass(Duration::from_secs(5)).await;
+    scene.merge("NodeClaim", "gpu-1", json!({ "metadata": { "finalizers": null } })).await;
+    // Long enough that everything that may be given up has been.
+    scene.pass(Duration::from_secs(900)).await;
+    scene.post.forget();
+    scene.post.answer(|_, _| done());
+    let back_at = scene.world.clock.now();
+    scene.until("the pod is told", |scene| !scene.post.to("on-pending-pod").is_empty()).await;
+    scene
+        .until("that the claim is gone is told", |scene| {
+            scene.post.to("on-delete").iter().any(|one| one.subject() == "nodeclaim/gpu-1")
+        })
+        .await;
+    let took = scene.world.clock.now().duration_since(back_at).as_secs();
+    assert!(took <= 66, "{took} s: the longest back-off, and what it is spread by");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_forwarder_that_is_killed_and_started_again_loses_nothing() {
-    live_through(StreamingLists::ByVersion, async |scene, round, running| {
+    live_through(StreamingLists::ByVersion, NEVER, async |scene, round, running| {
         if round % 5 == 4
             && let Some(killed) = running.take()
         {

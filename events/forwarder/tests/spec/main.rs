@@ -12,4 +12,5 @@ mod replicas;
 mod rows;
 mod scene;
 mod settings;
+mod snapshot;
 mod wakes;

@@ -71,7 +71,7 @@ fn written(wake: &Wake) -> Value {
     let head =
         Letterhead { cluster: ClusterId::default(), extensions: BTreeMap::from([("team".to_owned(), json!("a"))]) };
     let letter =
-        head.write(wake, Some(r#"{"version":1,"takenAt":"2026-01-01T00:00:00Z"}"#), Timestamp::UNIX_EPOCH).unwrap();
+        head.write(wake, Some(r#"{"version":2,"takenAt":"2026-01-01T00:00:00Z"}"#), Timestamp::UNIX_EPOCH).unwrap();
     let value: Value = serde_json::from_str(&letter.text).unwrap();
     let event = CloudEvent::from_value(value.clone()).unwrap();
     let Known::Event(kind) = schema::known(&event.kind) else { panic!("{}", event.kind) };

@@ -199,6 +199,43 @@ impl Scene {
         self.api(kind).create(&PostParams::default(), &object).await.expect("it is accepted");
     }
 
+    /// Any object that the API server accepts, with its status; one that it refuses is left out.
+    pub async fn add(&self, object: Value, deleting: bool) {
+        let object: DynamicObject = serde_json::from_value(object).expect("an object");
+        let types = object.types.clone().expect("a kind");
+        let (group, version) = types.api_version.split_once('/').unwrap_or(("", &types.api_version));
+        let gvk = GroupVersionKind::gvk(group, version, &types.kind);
+        let resource = ApiResource::from_gvk(&gvk);
+        let client = self.world.client("person");
+        let api: Api<DynamicObject> = match &object.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+            None if ["Pod", "DaemonSet", "PersistentVolumeClaim", "PodDisruptionBudget"].contains(&&*types.kind) => {
+                Api::default_namespaced_with(client, &resource)
+            }
+            None => Api::all_with(client, &resource),
+        };
+        let Ok(made) = api.create(&PostParams::default(), &object).await else { return };
+        let name = made.metadata.name.expect("a name");
+        if let Some(status) = object.data.get("status") {
+            let patch = Patch::Merge(json!({ "status": status }));
+            drop(api.patch_status(&name, &PatchParams::default(), &patch).await);
+        }
+        if deleting {
+            drop(api.delete(&name, &DeleteParams::default()).await);
+        }
+    }
+
+    /// As the scheduler does it.
+    pub async fn bind(&self, pod: &str, node: &str) {
+        let binding = json!({ "apiVersion": "v1", "kind": "Binding", "metadata": { "name": pod },
+            "target": { "apiVersion": "v1", "kind": "Node", "name": node } });
+        let request = http::Request::post(format!("/api/v1/namespaces/default/pods/{pod}/binding"))
+            .header("content-type", "application/json")
+            .body(binding.to_string().into_bytes())
+            .expect("a request");
+        self.world.client("person").request::<Value>(request).await.expect("it is bound");
+    }
+
     pub async fn merge(&self, kind: &str, name: &str, change: Value) {
         self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(change)).await.expect("it is changed");
     }

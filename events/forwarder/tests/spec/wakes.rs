@@ -28,7 +28,8 @@ async fn a_pod_that_finds_no_node_is_told_at_once_with_a_picture_of_the_cluster(
     assert_eq!(data["pod"]["requests"]["nvidia.com/gpu"], "1");
     let nodes = data["snapshot"]["nodes"].as_array().unwrap();
     let small = nodes.iter().find(|node| node["name"] == "small").unwrap();
-    assert_eq!(small["free"]["cpu"], "8");
+    let allocatable = small["allocatable"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap();
+    assert_eq!(data["snapshot"]["resources"][allocatable]["cpu"], "8");
     let pod = scene.api("Pod").get("train").await.unwrap();
     let marked = pod.data["status"]["conditions"][0]["lastTransitionTime"].as_str().unwrap().parse().unwrap();
     let late = delivery.at.duration_since(marked);

@@ -153,14 +153,15 @@ fn pods(source: &SceneSource, read: &SceneRead, placing: &Placing) -> Vec<PodAns
         })
         .collect();
     for one in &read.left_out {
+        let (namespace, name) = (one.pod.namespace.as_str(), one.pod.name.as_str());
         let answer = PodAnswer {
-            namespace: one.namespace.clone(),
-            name: one.name.clone(),
+            namespace: namespace.into(),
+            name: name.into(),
             on: None,
             reason: one.why.clone(),
             code: one.code.to_owned(),
         };
-        found.insert((&one.namespace, &one.name), answer);
+        found.insert((namespace, name), answer);
     }
     let waits =
         |pod: &&Pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty());

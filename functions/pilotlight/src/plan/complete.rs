@@ -4,7 +4,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{
-    api::core::v1::{Node, NodeCondition, PersistentVolumeClaim, Pod, PodCondition, Taint},
+    api::core::v1::{Node, NodeCondition, PersistentVolumeClaim, Pod, PodCondition, PodSpec, Taint},
+    api::node::v1::RuntimeClass,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
 };
 
@@ -24,6 +25,10 @@ pub fn complete(manifest: &mut Manifest, now: Timestamp) {
     workloads::expand(manifest);
     stamps.objects(manifest);
     manifest.volume_claims.iter_mut().for_each(bind);
+    let classes = std::mem::take(&mut manifest.runtime_classes);
+    let templates = manifest.daemon_sets.iter_mut().filter_map(|set| set.spec.as_mut()?.template.spec.as_mut());
+    let specs = manifest.pods.iter_mut().filter_map(|pod| pod.spec.as_mut()).chain(templates);
+    specs.for_each(|spec| run_by(spec, &classes));
     manifest.pods.iter_mut().for_each(schedule);
     for node in &mut manifest.nodes {
         settle(node);
@@ -96,6 +101,25 @@ fn bind(claim: &mut PersistentVolumeClaim) {
         let annotations = claim.metadata.annotations.get_or_insert_default();
         annotations.entry(BIND_COMPLETED.to_owned()).or_insert_with(|| "yes".to_owned());
         claim.status.get_or_insert_default().phase = Some("Bound".to_owned());
+    }
+}
+
+/// What a RuntimeClass takes for itself and where it can be found: admission writes it into every pod that names the class.
+fn run_by(spec: &mut PodSpec, classes: &[RuntimeClass]) {
+    let named = |class: &&RuntimeClass| class.metadata.name.is_some() && class.metadata.name == spec.runtime_class_name;
+    let Some(class) = classes.iter().find(named) else { return };
+    if spec.overhead.is_none() {
+        spec.overhead = class.overhead.as_ref().and_then(|overhead| overhead.pod_fixed.clone());
+    }
+    let Some(scheduling) = &class.scheduling else { return };
+    for (key, value) in scheduling.node_selector.iter().flatten() {
+        spec.node_selector.get_or_insert_default().entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    for toleration in scheduling.tolerations.iter().flatten() {
+        let own = spec.tolerations.get_or_insert_default();
+        if !own.contains(toleration) {
+            own.push(toleration.clone());
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use k8s_openapi::api::{
     apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet},
     batch::v1::Job,
     core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service},
+    node::v1::RuntimeClass,
     policy::v1::PodDisruptionBudget,
     scheduling::v1::PriorityClass,
     storage::v1::{CSINode, StorageClass},
@@ -43,6 +44,7 @@ pub struct Manifest {
     pub budgets: Vec<PodDisruptionBudget>,
     pub namespaces: Vec<Namespace>,
     pub priority_classes: Vec<PriorityClass>,
+    pub runtime_classes: Vec<RuntimeClass>,
     pub services: Vec<Service>,
     pub replication_controllers: Vec<ReplicationController>,
     pub power_classes: Vec<PowerNodeClass>,
@@ -72,6 +74,7 @@ const KINDS: &[(&str, &str, bool)] = &[
     ("StorageClass", "storage.k8s.io/v1", false),
     ("CSINode", "storage.k8s.io/v1", false),
     ("PriorityClass", "scheduling.k8s.io/v1", false),
+    ("RuntimeClass", "node.k8s.io/v1", false),
     ("PowerNodeClass", "pilotlight.dev/v1alpha1", false),
 ];
 /// What a namespaced object that names none is in.
@@ -157,6 +160,7 @@ impl Manifest {
             "StorageClass" => push(&mut self.storage_classes, value),
             "CSINode" => push(&mut self.csi_nodes, value),
             "PriorityClass" => push(&mut self.priority_classes, value),
+            "RuntimeClass" => push(&mut self.runtime_classes, value),
             "PowerNodeClass" => push(&mut self.power_classes, value),
             "NodePool" => {
                 let value = with_defaults(value, "/spec/template/spec");
@@ -249,6 +253,7 @@ fn schema(kind: &str) -> Schema {
         "StorageClass" => Schema::of::<StorageClass>(),
         "CSINode" => Schema::of::<CSINode>(),
         "PriorityClass" => Schema::of::<PriorityClass>(),
+        "RuntimeClass" => Schema::of::<RuntimeClass>(),
         _ => {
             let all = crd::all();
             let found = all.iter().find(|definition| definition.spec.names.kind == kind);

@@ -1,4 +1,5 @@
-//! The pods that controllers would make: NAME-0, NAME-1, … without a node, with labels and spec of the template.
+//! The pods that controllers would make: NAME-0, NAME-1, … without a node, with labels and spec of the template, and the labels that
+//! the controllers of Jobs and StatefulSets add.
 
 use k8s_openapi::{
     api::{
@@ -26,6 +27,7 @@ struct Maker<'a> {
 pub fn expand(manifest: &mut Manifest) {
     deployments(manifest);
     replica_sets(manifest);
+    replication_controllers(manifest);
     stateful_sets(manifest);
     jobs(manifest);
     ephemeral_claims(manifest);
@@ -79,6 +81,16 @@ fn replica_sets(manifest: &mut Manifest) {
     }
 }
 
+fn replication_controllers(manifest: &mut Manifest) {
+    for controller in manifest.replication_controllers.clone() {
+        let Some(spec) = &controller.spec else { continue };
+        let (metadata, kind) = (&controller.metadata, "ReplicationController");
+        let template = spec.template.clone().unwrap_or_default();
+        let there = count(manifest, metadata, owned_by(kind, metadata));
+        spawn(manifest, &Maker { metadata, kind, version: "v1", template: &template }, wanted(spec.replicas) - there);
+    }
+}
+
 fn stateful_sets(manifest: &mut Manifest) {
     for set in manifest.stateful_sets.clone() {
         let Some(spec) = &set.spec else { continue };
@@ -88,6 +100,9 @@ fn stateful_sets(manifest: &mut Manifest) {
         let first = manifest.pods.len();
         spawn(manifest, &maker, wanted(spec.replicas) - there);
         for at in first..manifest.pods.len() {
+            label(manifest, at, |name, number| {
+                vec![("statefulset.kubernetes.io/pod-name", name), ("apps.kubernetes.io/pod-index", number)]
+            });
             for template in spec.volume_claim_templates.iter().flatten() {
                 mount(manifest, at, template);
             }
@@ -108,7 +123,18 @@ fn jobs(manifest: &mut Manifest) {
         }
         let maker = Maker { metadata: &job.metadata, kind: "Job", version: "batch/v1", template: &spec.template };
         let there = count(manifest, &job.metadata, owned_by("Job", &job.metadata));
+        let first = manifest.pods.len();
         spawn(manifest, &maker, count_wanted - there);
+        let (name, indexed) = (job.metadata.name.clone().unwrap_or_default(), spec.completion_mode.as_deref());
+        for at in first..manifest.pods.len() {
+            label(manifest, at, |_, number| {
+                let mut labels = vec![("job-name", name.clone()), ("batch.kubernetes.io/job-name", name.clone())];
+                if indexed == Some("Indexed") {
+                    labels.push(("batch.kubernetes.io/job-completion-index", number));
+                }
+                labels
+            });
+        }
     }
 }
 
@@ -152,6 +178,15 @@ fn spawn(manifest: &mut Manifest, maker: &Maker<'_>, count: i64) {
         metadata.owner_references = Some(vec![owner(maker.metadata, maker.kind, maker.version)]);
         manifest.pods.push(Pod { metadata, spec: maker.template.spec.clone(), status: None });
     }
+}
+
+/// Gives a pod the labels that its controller makes of its name and its number.
+fn label(manifest: &mut Manifest, at: usize, of: impl Fn(String, String) -> Vec<(&'static str, String)>) {
+    let Some(pod) = manifest.pods.get_mut(at) else { return };
+    let name = pod.metadata.name.clone().unwrap_or_default();
+    let number = name.rsplit_once('-').map(|(_, number)| number.to_owned()).unwrap_or_default();
+    let labels = pod.metadata.labels.get_or_insert_default();
+    labels.extend(of(name, number).into_iter().map(|(key, value)| (key.to_owned(), value)));
 }
 
 fn owner(metadata: &ObjectMeta, kind: &str, version: &str) -> OwnerReference {

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::storage::v1::CSINode;
 use model::{
-    Claim, ConditionKind, Node, ObjectName, Resources, names,
+    Claim, ConditionKind, Node, NodeSeen, ObjectName, Resources, Snapshot, Taint, names,
     place::{NodeStage, NodeThere},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,15 +57,8 @@ pub(super) fn nodes(source: &SceneSource, problems: &mut Vec<Problem>) -> Nodes 
     let claims = claims(source, problems);
     let mut nodes = Nodes { there: vec![], capacity: vec![], by_name: BTreeMap::new(), by_claim: BTreeMap::new() };
     let mut joined = BTreeSet::new();
-    for raw in &source.nodes {
-        let node = match read_node(raw.clone()) {
-            Ok(node) => node,
-            Err(why) => {
-                problems.push(Problem { kind: "Node", name: name_of(&raw.metadata), why });
-                continue;
-            }
-        };
-        let claim = claims.iter().position(|claim| is_of(claim, &node));
+    for node in facts(source, problems) {
+        let claim = claims.iter().position(|claim| is_of(claim, node.provider_id.as_deref(), &node.name));
         joined.extend(claim);
         nodes.by_name.insert(node.name.as_str().to_owned(), nodes.there.len());
         let claim = claim.and_then(|at| claims.get(at)).copied();
@@ -87,6 +80,52 @@ pub(super) fn nodes(source: &SceneSource, problems: &mut Vec<Problem>) -> Nodes 
     nodes
 }
 
+/// Names of the nodes of a snapshot that are going away, by themselves or with their claim.
+pub fn going(snapshot: &Snapshot, claims: &[ClaimRead]) -> BTreeSet<ObjectName> {
+    let claims: Vec<&Claim> = claims.iter().filter_map(known).filter(|claim| is_going(claim)).collect();
+    let is_going = |node: &&NodeSeen| {
+        node.deleting || claims.iter().any(|claim| is_of(claim, node.provider_id.as_deref(), &node.name))
+    };
+    snapshot.nodes.iter().filter(is_going).map(|node| node.name.clone()).collect()
+}
+
+/// What there is to know of a Node, whoever has seen it.
+struct Facts {
+    name: ObjectName,
+    provider_id: Option<String>,
+    labels: BTreeMap<String, String>,
+    taints: Vec<Taint>,
+    capacity: Resources,
+    allocatable: Resources,
+    deleting: bool,
+}
+
+fn facts(source: &SceneSource, problems: &mut Vec<Problem>) -> Vec<Facts> {
+    let mut all = Vec::new();
+    for raw in &source.nodes {
+        match read_node(raw.clone()) {
+            Ok(Node { name, provider_id, labels, taints, capacity, allocatable, deleted_at, .. }) => {
+                let deleting = deleted_at.is_some();
+                all.push(Facts { name, provider_id, labels, taints, capacity, allocatable, deleting });
+            }
+            Err(why) => problems.push(Problem { kind: "Node", name: name_of(&raw.metadata), why }),
+        }
+    }
+    let seen = source.seen.iter().flat_map(|seen| &seen.snapshot.nodes).cloned();
+    all.extend(seen.map(|node| {
+        let NodeSeen { name, provider_id, labels, taints, capacity, allocatable, deleting, pods: _ } = node;
+        Facts { name, provider_id, labels, taints, capacity, allocatable, deleting }
+    }));
+    all
+}
+
+fn known(read: &ClaimRead) -> Option<&Claim> {
+    match read {
+        ClaimRead::Claim(read) => Some(&read.claim),
+        ClaimRead::Malformed(_) => None,
+    }
+}
+
 fn claims<'a>(source: &'a SceneSource, problems: &mut Vec<Problem>) -> Vec<&'a Claim> {
     let mut claims = Vec::new();
     for read in &source.claims {
@@ -103,14 +142,14 @@ fn claims<'a>(source: &'a SceneSource, problems: &mut Vec<Problem>) -> Vec<&'a C
 }
 
 /// By provider ID; by name where one of them has none yet.
-fn is_of(claim: &Claim, node: &Node) -> bool {
-    match (&claim.status.provider_id, &node.provider_id) {
+fn is_of(claim: &Claim, provider_id: Option<&str>, name: &ObjectName) -> bool {
+    match (claim.status.provider_id.as_deref(), provider_id) {
         (Some(of_claim), Some(of_node)) => of_claim == of_node,
-        (None, _) | (_, None) => claim.status.node.as_deref() == Some(node.name.as_str()),
+        (None, _) | (_, None) => claim.status.node.as_deref() == Some(name.as_str()),
     }
 }
 
-fn node_there(node: Node, claim: Option<&Claim>, limits: BTreeMap<String, u32>) -> (NodeThere, Resources) {
+fn node_there(node: Facts, claim: Option<&Claim>, limits: BTreeMap<String, u32>) -> (NodeThere, Resources) {
     let is = |label: &str| node.labels.get(label).is_some_and(|value| value == "true");
     let (registered, initialized) =
         (claim.is_none() || is(names::REGISTERED), claim.is_none() || is(names::INITIALIZED));
@@ -136,7 +175,7 @@ fn node_there(node: Node, claim: Option<&Claim>, limits: BTreeMap<String, u32>) 
         startup_taints: claim.map(|claim| claim.startup_taints.clone()).unwrap_or_default(),
         allocatable: node.allocatable,
         promised,
-        deleting: node.deleted_at.is_some() || claim.is_some_and(is_going),
+        deleting: node.deleting || claim.is_some_and(is_going),
         volume_limits: limits,
     };
     (there, capacity)

@@ -1,7 +1,7 @@
 //! Which pods want a place, which have one, and which are somebody else's business.
 
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodSpec};
-use model::{Operator, Pod, PodKind, names};
+use model::{Operator, Pod, PodKind, PodRef, names};
 
 use super::{
     LeftOut, Problem, SceneRead, SceneSource, budgets, daemons::Daemons, name_of, nodes::Nodes, placed,
@@ -42,12 +42,10 @@ fn sort_one(
             return Ok(());
         }
         match left_out(raw, &pod, spec) {
-            Some((code, why)) => read.left_out.push(LeftOut {
-                namespace: pod.namespace.as_str().to_owned(),
-                name: pod.name.as_str().to_owned(),
-                code,
-                why,
-            }),
+            Some((code, why)) => {
+                let Pod { namespace, name, uid, .. } = pod;
+                read.left_out.push(LeftOut { pod: PodRef { namespace, name, uid }, code, why });
+            }
             None => read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod)),
         }
         return Ok(());
@@ -62,6 +60,15 @@ fn sort_one(
         read.scene.bound.push(placed::pod(volumes, daemons, raw, spec, &pod, at)?);
     }
     Ok(())
+}
+
+/// Whether the scheduler finds no node for it, and it is ours to see to that.
+pub(crate) fn waits(raw: &KubePod) -> bool {
+    let empty = PodSpec::default();
+    let spec = raw.spec.as_ref().unwrap_or(&empty);
+    let unbound = spec.node_name.as_deref().unwrap_or_default().is_empty();
+    let wanted = |pod: Pod| !pod.terminal && pod.deleted_at.is_none() && left_out(raw, &pod, spec).is_none();
+    unbound && read_pod(raw).is_ok_and(wanted)
 }
 
 /// Whether it will run somewhere else when its node is gone. The name of a StatefulSet's pod has to come back, so that one counts

@@ -1,14 +1,14 @@
 //! A NodePool in our words. One that cannot be read, or makes no nodes now, says so and is there all the same: its nodes are used.
 
 use model::{
-    CapacityType, ObjectName, Operator, Requirement, Resources, Taint, names,
+    CapacityType, ObjectName, Operator, Requirement, Resources, Taint, class_label, names,
     place::{Pool, PoolRequirement},
 };
 use std::collections::BTreeMap;
 
 use super::{PoolSource, Problem};
 use crate::{
-    crd::{NodeClassReference, NodePool, RequirementWithMinimum},
+    crd::{NodePool, RequirementWithMinimum},
     fields,
 };
 
@@ -63,7 +63,7 @@ fn fill(pool: &mut Pool, given: &NodePool) -> Result<(), String> {
     }
     let class = &template.spec.node_class_ref;
     if !class.kind.is_empty() {
-        pool.labels.insert(class_label(class), class.name.clone());
+        pool.labels.insert(class_label(&class.group, &class.kind), class.name.clone());
     }
     for (index, one) in template.spec.requirements.iter().enumerate() {
         pool.requirements.push(requirement(&format!("spec.template.spec.requirements[{index}]"), one)?);
@@ -75,15 +75,15 @@ fn fill(pool: &mut Pool, given: &NodePool) -> Result<(), String> {
     some_capacity_type(&pool.requirements)
 }
 
-/// What its nodes say about their class.
-fn class_label(class: &NodeClassReference) -> String {
-    format!("{}/{}", class.group, class.kind.to_lowercase())
+/// Whether a label is of the domain that only Karpenter sets, and not one of the two that everybody may ask for.
+pub(super) fn is_karpenters_own(key: &str) -> bool {
+    let domain = key.split_once('/').map(|(domain, _)| domain).unwrap_or_default();
+    let own = domain == RESTRICTED_DOMAIN || domain.ends_with(".karpenter.sh");
+    own && key != names::CAPACITY_TYPE && key != names::NODE_POOL
 }
 
 fn restricted(path: &str, key: &str) -> Result<(), String> {
-    let domain = key.split_once('/').map(|(domain, _)| domain).unwrap_or_default();
-    let ours = domain == RESTRICTED_DOMAIN || domain.ends_with(".karpenter.sh");
-    if key == names::HOSTNAME || (ours && key != names::CAPACITY_TYPE) {
+    if [names::HOSTNAME, names::NODE_POOL].contains(&key) || is_karpenters_own(key) {
         return Err(format!("{path}: the label {key} is not a pool's to set"));
     }
     Ok(())

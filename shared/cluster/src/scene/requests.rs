@@ -1,10 +1,15 @@
 //! What a pod takes of a node: its requests as the scheduler counts them, and ports of the node.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
+use k8s_openapi::{
+    api::core::v1::{Container, PodSpec, ResourceRequirements},
+    apimachinery::pkg::api::resource::Quantity as Amount,
+};
 use model::{
     Resources,
     place::{HostPort, Protocol},
 };
+
+use std::collections::BTreeMap;
 
 use super::amounts::{add, raise};
 use crate::fields;
@@ -30,14 +35,25 @@ pub(super) fn requests(spec: &PodSpec) -> Result<Resources, String> {
         }
     }
     raise(&mut running, &starting);
-    for (name, amount) in asked("spec", spec.resources.as_ref())? {
-        if is_of_pods(&name) {
-            running.insert(name, amount);
-        }
-    }
-    add(&mut running, &fields::resources("spec.overhead", spec.overhead.as_ref().unwrap_or(&Default::default()))?);
+    whole_pod(spec.resources.as_ref(), &mut running)?;
+    add(&mut running, &amounts("spec.overhead", spec.overhead.as_ref())?);
     running.retain(|_, amount| amount.thousandths() != 0);
     Ok(running)
+}
+
+/// What the pod asks for as a whole stands for what its containers ask for. A limit alone is a request only of what no container
+/// asks for: so the API server has it.
+fn whole_pod(given: Option<&ResourceRequirements>, running: &mut Resources) -> Result<(), String> {
+    let Some(given) = given else { return Ok(()) };
+    let requested = amounts("spec.resources.requests", given.requests.as_ref())?;
+    let limited = amounts("spec.resources.limits", given.limits.as_ref())?;
+    for (name, amount) in requested.into_iter().filter(|(name, _)| is_of_pods(name)) {
+        running.insert(name, amount);
+    }
+    for (name, amount) in limited.into_iter().filter(|(name, _)| is_of_pods(name)) {
+        running.entry(name).or_insert(amount);
+    }
+    Ok(())
 }
 
 fn is_sidecar(container: &Container) -> bool {
@@ -52,14 +68,15 @@ fn is_of_pods(name: &str) -> bool {
 /// A limit without a request is a request, as the API server has it.
 fn asked(path: &str, given: Option<&ResourceRequirements>) -> Result<Resources, String> {
     let Some(given) = given else { return Ok(Resources::new()) };
-    let none = Default::default();
-    let limits = fields::resources(&format!("{path}.resources.limits"), given.limits.as_ref().unwrap_or(&none))?;
-    let requests = given.requests.as_ref().unwrap_or(&none);
-    let mut asked = fields::resources(&format!("{path}.resources.requests"), requests)?;
-    for (name, amount) in limits {
+    let mut asked = amounts(&format!("{path}.resources.requests"), given.requests.as_ref())?;
+    for (name, amount) in amounts(&format!("{path}.resources.limits"), given.limits.as_ref())? {
         asked.entry(name).or_insert(amount);
     }
     Ok(asked)
+}
+
+fn amounts(path: &str, given: Option<&BTreeMap<String, Amount>>) -> Result<Resources, String> {
+    given.map_or_else(|| Ok(Resources::new()), |given| fields::resources(path, given))
 }
 
 /// Regular containers only. In the network of the node, every port is one of the node.

@@ -1,5 +1,6 @@
 //! The volumes of a pod: where they can be reached from, what they take of a node's attachments, and what is wrong with them.
 
+use decide::requirement::normalised;
 use k8s_openapi::api::{
     core::v1::{PersistentVolume, PersistentVolumeClaim, Pod},
     storage::v1::StorageClass,
@@ -87,12 +88,16 @@ impl<'a> Lookup<'a> {
 
     /// What the volumes of a pod that is on a node take there. Whatever is wrong with one, it is attached or it is not.
     pub(super) fn handles(&self, pod: &Pod) -> Vec<VolumeHandle> {
-        let found = claimed_volumes(pod).filter_map(|(_, name)| handle(&self.find(pod, &name)?));
-        found.collect()
+        let claims: Vec<String> = claimed_volumes(pod).map(|(_, name)| name).collect();
+        self.handles_of(pod.metadata.namespace.as_deref().unwrap_or_default(), &claims)
     }
 
-    fn find(&self, pod: &Pod, name: &str) -> Option<Resolved<'a>> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    /// The same by the names of their claims.
+    pub(super) fn handles_of(&self, namespace: &str, claims: &[String]) -> Vec<VolumeHandle> {
+        claims.iter().filter_map(|name| handle(&self.find(namespace, name)?)).collect()
+    }
+
+    fn find(&self, namespace: &str, name: &str) -> Option<Resolved<'a>> {
         let claim = *self.claims.get(&(namespace, name))?;
         let bound = volume_name(claim);
         let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).or(self.default_class);
@@ -105,7 +110,8 @@ impl<'a> Lookup<'a> {
 
     /// The rules of the scheduler for claims, in its order.
     fn resolve(&self, pod: &Pod, name: &str) -> Result<Resolved<'a>, Invalid> {
-        let Some(resolved) = self.find(pod, name) else {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let Some(resolved) = self.find(namespace, name) else {
             return Err(invalid("VolumeClaimMissing", format!("volume claim {name} is not there: make it")));
         };
         let claim = resolved.claim;
@@ -178,19 +184,45 @@ fn reach_of_volume(volume: &PersistentVolume) -> Result<Vec<Vec<Requirement>>, S
         if on_a_host {
             all.retain(|one| one.key != names::HOSTNAME);
         }
+        all.iter_mut().for_each(name_no_zone);
         alternatives.push(all);
     }
+    let labelled = reach_of_labels(volume);
+    if !labelled.is_empty() && alternatives.is_empty() {
+        alternatives.push(vec![]);
+    }
+    alternatives.iter_mut().for_each(|all| all.extend(labelled.iter().cloned()));
     Ok(alternatives)
+}
+
+/// Volumes from before node affinity say in labels where they are, several zones with two underscores between them.
+fn reach_of_labels(volume: &PersistentVolume) -> Vec<Requirement> {
+    let labels = volume.metadata.labels.iter().flatten();
+    let places = labels.filter(|(key, _)| [names::ZONE, names::REGION].contains(&normalised(key)));
+    let one = |(key, value): (&String, &String)| Requirement {
+        key: key.clone(),
+        operator: Operator::In,
+        values: value.split("__").map(str::to_owned).collect(),
+    };
+    places.map(one).collect()
+}
+
+/// A disk of Azure that is in no zone says so by an empty one; nodes call it `0`.
+fn name_no_zone(one: &mut Requirement) {
+    if one.key == names::AZURE_DISK_ZONE {
+        one.values.iter_mut().filter(|value| value.is_empty()).for_each(|value| "0".clone_into(value));
+    }
 }
 
 fn reach_of_class(class: &StorageClass) -> Vec<Vec<Requirement>> {
     let terms = class.allowed_topologies.as_deref().unwrap_or_default().iter();
     let lists = terms.map(|term| {
         let labels = term.match_label_expressions.as_deref().unwrap_or_default().iter();
-        let one = labels.map(|label| Requirement {
-            key: label.key.clone(),
-            operator: Operator::In,
-            values: label.values.clone(),
+        let one = labels.map(|label| {
+            let (key, values) = (label.key.clone(), label.values.clone());
+            let mut one = Requirement { key, operator: Operator::In, values };
+            name_no_zone(&mut one);
+            one
         });
         one.collect::<Vec<_>>()
     });

@@ -3,12 +3,13 @@
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodSpec};
 use model::{
     Pod,
-    place::{Invalid, PodToPlace},
+    place::{Code, Invalid, PodToPlace},
 };
 
 use super::{
     SceneSource,
     nodes::Nodes,
+    pools::is_karpenters_own,
     requests::{host_ports, requests},
     rules::{affinities, spreads},
     selectors::default_selector,
@@ -48,6 +49,10 @@ fn fill(placing: &mut PodToPlace, volumes: &Lookup<'_>, raw: &KubePod, spec: &Po
     placing.host_ports = host_ports(spec).map_err(malformed)?;
     let affinities = affinities(spec).map_err(malformed)?;
     placing.node_affinity = affinities.node;
+    if let Some(key) = asked_of_nodes(placing).find(|key| is_karpenters_own(key)) {
+        let why = format!("the pod asks for the label {key}, which is Karpenter's own and not for pods to ask for");
+        return Err(Invalid { code: Code::NotServed.as_str().to_owned(), why });
+    }
     placing.preferred_node_affinity = affinities.preferred_node;
     placing.affinity = affinities.near;
     placing.preferred_affinity = affinities.preferred_near;
@@ -63,6 +68,12 @@ fn fill(placing: &mut PodToPlace, volumes: &Lookup<'_>, raw: &KubePod, spec: &Po
     }
     placing.volumes = volumes.volumes(raw)?;
     Ok(())
+}
+
+/// The labels that its node must or must not have.
+fn asked_of_nodes(placing: &PodToPlace) -> impl Iterator<Item = &str> {
+    let terms = placing.node_affinity.iter().flat_map(|term| &term.expressions).map(|one| one.key.as_str());
+    placing.node_selector.keys().map(String::as_str).chain(terms)
 }
 
 /// The API server fills it in; a file may name only the class.

@@ -28,7 +28,8 @@ async fn uses_all_of_provisioning(stage: &Stage, pod: &PodRef) {
     stage.delete(&format!("{NODES}/going")).await;
     cluster.pod(&pod.namespace, &pod.name).await.unwrap();
     cluster.pools().await.unwrap();
-    let source = cluster.scene_source().await.unwrap();
+    let mut source = cluster.scene_source().await.unwrap();
+    cluster.selecting(&mut source).await.unwrap();
     assert!(source.pods.len() > 1 && !source.nodes.is_empty() && !source.namespaces.is_empty());
     let Ok(Turn::Ours(turn)) = cluster.take_turn(PROVISIONING, "a", now).await else { panic!("nobody else is there") };
     let turn = cluster.keep_turn(turn, now).await.unwrap().unwrap();

@@ -14,6 +14,8 @@ pub(super) struct Asked<'a> {
     pub needs: Vec<(&'a str, Quantity)>,
     says_capacity_type: bool,
     says_zone: bool,
+    /// What every node of the claim's class is labelled with.
+    class_label: String,
 }
 
 /// Labels that say what a machine is, whether or not an offering has them: one without is a machine without.
@@ -38,10 +40,13 @@ const SHARED: &str = ".shared";
 impl<'a> Asked<'a> {
     pub fn new(wanted: &'a Wanted<'a>, offerings: &[Offering]) -> Self {
         let requirements = Requirements::new(wanted.requirements);
+        let class_label = wanted.claim.class.label();
+        // The class is the claim's own word: whatever machine it gets, the node is one of that class.
         let is_known = |key: &str| {
-            WELL_KNOWN.contains(&key)
-                || key.starts_with(AZURE_PREFIX)
-                || offerings.iter().any(|offering| offering.labels.contains_key(key))
+            key != class_label
+                && (WELL_KNOWN.contains(&key)
+                    || key.starts_with(AZURE_PREFIX)
+                    || offerings.iter().any(|offering| offering.labels.contains_key(key)))
         };
         // What nobody here lists (a network card, say) comes from a device plugin once the node runs: no machine is
         // passed over for it.
@@ -61,6 +66,7 @@ impl<'a> Asked<'a> {
             says_capacity_type: requirements.on(names::CAPACITY_TYPE).is_some(),
             says_zone: requirements.on(names::ZONE).is_some(),
             requirements,
+            class_label,
         }
     }
 
@@ -77,10 +83,17 @@ impl<'a> Asked<'a> {
             });
         }
         let given = self.requirements.iter().filter(|(key, _)| !self.of_the_machine.contains(key));
-        let own = given.filter_map(|(key, allowed)| Some((key, allowed, self.wanted.claim.labels.get(key)?)));
+        let own = given.filter_map(|(key, allowed)| Some((key, allowed, self.given(key)?)));
         let (key, _, value) = own.into_iter().find(|(_, allowed, value)| !allowed.has(value))?;
         let on_key: Vec<String> = self.on(key).map(spelled).collect();
         Some(format!("the claim contradicts itself: its label {key}={value} does not keep {}", on_key.join(" and ")))
+    }
+
+    /// A label that the node will be given, whatever machine it is.
+    fn given(&self, key: &str) -> Option<&'a str> {
+        let claim = self.wanted.claim;
+        let of_class = (key == self.class_label).then(|| claim.class.name.as_str());
+        of_class.or_else(|| claim.labels.get(key).map(String::as_str))
     }
 
     /// The requirements on a key as they were written.

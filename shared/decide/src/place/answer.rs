@@ -22,6 +22,11 @@ type Lists = Map<(StateId, Mask), Listed>;
 type Listed = (Arc<[OfferingRef]>, Vec<CapacityType>);
 
 pub fn answer(mut solver: Solver<'_>) -> Placing {
+    if solver.ground.sources.iter().any(|source| !source.accelerators.is_empty()) {
+        for at in 0..solver.places.claims.len() {
+            solver.places.claims[at].types = solver.types_of(&solver.places.claims[at]);
+        }
+    }
     share_slack(&mut solver);
     let scene = solver.ground.scene;
     let whys = explain::all(&mut solver);
@@ -62,11 +67,13 @@ fn planned(solver: &Solver<'_>, claim: &Claim, name: String, lists: &mut Lists) 
             labels.insert(ground.words.key_name(*key).to_owned(), ground.words.value_name(*key, value).to_owned());
         }
         if ground.words.key_name(*key) != names::INSTANCE_TYPE {
-            requirements.extend(
-                told(*key, allowed, &ground.words)
-                    .into_iter()
-                    .map(|requirement| PoolRequirement { requirement, min_values }),
-            );
+            // A list that is shorter than minValues would be refused: what the pool asked for is in the choice of types.
+            let is_open = |requirement: &Requirement| requirement.operator != Operator::In;
+            let of = |requirement: Requirement| {
+                let fits = |least: &u32| is_open(&requirement) || requirement.values.len() >= *least as usize;
+                PoolRequirement { min_values: min_values.filter(fits), requirement }
+            };
+            requirements.extend(told(*key, allowed, &ground.words).into_iter().map(of));
         }
     }
     requirements.retain(|of| of.requirement.key != names::CAPACITY_TYPE || of.min_values.is_some());
@@ -103,7 +110,7 @@ fn fewest(solver: &Solver<'_>, claim: &Claim) -> Mask {
     let order = &solver.ground.states.prices(claim.state).order;
     order.iter().filter(|of| claim.types.has(**of)).take(most).for_each(|of| kept.insert(*of));
     let pool = solver.ground.states.get(claim.state).pool;
-    if claim.relaxed || solver.keeps_min_values(pool, claim.state, &kept) { kept } else { claim.types.clone() }
+    if claim.relaxed || solver.keeps_min_values(pool, &kept) { kept } else { claim.types.clone() }
 }
 
 fn list(solver: &Solver<'_>, state: StateId, types: &Mask) -> Listed {

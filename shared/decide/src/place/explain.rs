@@ -162,7 +162,7 @@ fn of_state(solver: &mut Solver<'_>, shape: ShapeId, source: usize, must: usize,
         if types.is_empty() {
             continue;
         }
-        if !solver.keeps_min_values(source, found.state, &types) {
+        if !solver.keeps_min_values(source, &types) {
             return (Code::MinValues, "the types that suit the pod are fewer than its minValues ask for".to_owned());
         }
         if !solver.shapes[shape].example.host_ports.is_empty() {

@@ -16,6 +16,7 @@ use super::sources::{self, DaemonNeeds, Source};
 use super::states::{Domain, States};
 use super::taints;
 use super::words::{HOST, Key, Words};
+use crate::requirement::label_of;
 
 pub struct Ground<'a> {
     pub scene: &'a Scene,
@@ -212,7 +213,7 @@ fn node_infos<'a>(
             let labels: Vec<Label> = (0..words.keys())
                 .map(|key| {
                     let name = words.key_name(key);
-                    let own = node.labels.get(name).map(String::as_str).or_else(|| alias_of(node, name));
+                    let own = label_of(&node.labels, name);
                     let value = if key == HOST { Some(own.unwrap_or(node.name.as_str())) } else { own };
                     value.map_or(Label::Absent, |value| words.value(key, value).map_or(Label::Unnamed, Label::Value))
                 })
@@ -260,12 +261,6 @@ fn node_infos<'a>(
         subtract(&mut info.room, &expected);
     }
     infos
-}
-
-/// An older name under which a node carries a label.
-fn alias_of<'n>(node: &'n model::place::NodeThere, name: &str) -> Option<&'n str> {
-    let beta = node.labels.iter().filter(|(key, _)| key.contains("beta.kubernetes.io/"));
-    beta.into_iter().find(|(key, _)| crate::requirement::normalised(key) == name).map(|(_, value)| value.as_str())
 }
 
 /// What a node will have: until it is up, the claim's word counts where the kubelet says none.

@@ -48,7 +48,7 @@ impl Solver<'_> {
         shape_of
     }
 
-    /// Claims in one state whose pods could change places freely, in groups of two and more.
+    /// Claims in one state whose pods could change places freely, where there are at least two pods.
     fn groups(&self, accelerated: bool, shape_of: &[ShapeId]) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
@@ -63,7 +63,9 @@ impl Solver<'_> {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
-        groups.into_iter().filter(|(_, claims)| claims.len() > 1).collect()
+        let several =
+            |claims: &[usize]| claims.iter().map(|claim| self.places.claims[*claim].pods.len()).sum::<usize>() > 1;
+        groups.into_iter().filter(|(_, claims)| several(claims)).collect()
     }
 
     /// Whether a shape's pods care about nothing but labels and amounts, and nobody cares about them.
@@ -115,10 +117,8 @@ impl Solver<'_> {
         let unit = types.iter().map(|of| price_of(*of)).fold(1.0, f64::max);
         let price = |of: usize| (price_of(of) / unit).max(1e-6);
         let machines = types.iter().map(|of| Machine { has: rows[*of].clone(), price: price(*of) }).collect();
-        let cost = |claim: &usize| {
-            let claim = &self.places.claims[*claim];
-            self.ground.states.cheapest(claim.state, &claim.types).map_or(0.0, |(_, price)| price as f64 / unit)
-        };
+        let cost =
+            |claim: &usize| self.cheapest_of(&self.places.claims[*claim]).map_or(0.0, |(_, price)| price as f64 / unit);
         let before: f64 = claims.iter().map(cost).sum();
         let demand: Vec<usize> = kinds.iter().map(|(_, pods)| pods.len()).collect();
         let problem = Problem::new(kinds.iter().map(|(kind, _)| kind.clone()).collect(), demand, machines);
@@ -160,7 +160,7 @@ impl Solver<'_> {
         }
         for claim in claims {
             let claim = &self.places.claims[*claim];
-            if let Some((of, _)) = self.ground.states.cheapest(claim.state, &claim.types) {
+            if let Some((of, _)) = self.cheapest_of(claim) {
                 choose(of, claim.pods.len());
             }
         }

@@ -39,6 +39,13 @@ impl Mask {
         }
     }
 
+    /// Takes out what the other has.
+    pub fn remove_all(&mut self, other: &Mask) {
+        for (word, gone) in self.0.iter_mut().zip(&other.0) {
+            *word &= !gone;
+        }
+    }
+
     pub fn has(&self, number: usize) -> bool {
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }

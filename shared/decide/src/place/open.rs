@@ -140,16 +140,43 @@ impl Solver<'_> {
         if let Some((device, cost)) = self.device_cost(shape, None) {
             request[device] += cost;
         }
+        let mut with_dear = if plain { types.clone() } else { Mask::default() };
         if plain {
-            let dear: Vec<usize> = self.ground.sources[source].accelerators.iter().collect();
-            dear.into_iter().for_each(|of| types.remove(of));
+            types.remove_all(&self.ground.sources[source].accelerators);
         }
         if !self.ground.sources[source].fit.keep(&request, &mut types) {
             return None;
         }
         let relaxed = self.keep_rest(shape, source, state, None, &mut types)?;
         let (unit, grow) = self.growth(shape, source, state, &request, &types)?;
+        if plain && self.ground.sources[source].fit.keep(&request, &mut with_dear) {
+            // It is not opened for those with a GPU, but may grow into them where nothing else is left.
+            self.keep_rest(shape, source, state, None, &mut with_dear);
+            types.or(&with_dear);
+        }
         Some(Opening { state, types, grow, unit, relaxed })
+    }
+
+    /// The types that a claim stands for: those with a GPU only if one of its pods asks for one, or nothing else is left.
+    pub fn types_of(&self, claim: &Claim) -> Mask {
+        let source = self.ground.states.get(claim.state).pool;
+        let accelerators = &self.ground.sources[source].accelerators;
+        if claim.accelerated || !claim.types.meets(accelerators) {
+            return claim.types.clone();
+        }
+        let mut plain = claim.types.clone();
+        plain.remove_all(accelerators);
+        let enough = !plain.is_empty() && (claim.relaxed || self.keeps_min_values(source, &plain));
+        if enough { plain } else { claim.types.clone() }
+    }
+
+    /// The type that a claim most likely becomes, and its price.
+    pub fn cheapest_of(&self, claim: &Claim) -> Option<(usize, u64)> {
+        let source = self.ground.states.get(claim.state).pool;
+        if claim.accelerated || self.ground.sources[source].accelerators.is_empty() {
+            return self.ground.states.cheapest(claim.state, &claim.types);
+        }
+        self.ground.states.cheapest(claim.state, &self.types_of(claim))
     }
 
     /// Whether a claim can take one more pod and go into a state. Leaves in `scratch` what it could still become.
@@ -194,7 +221,7 @@ impl Solver<'_> {
     /// part of the machine.
     fn leaves_devices(&self, place: PlaceId, source: usize, request: &[i64]) -> bool {
         let Some(claim) = self.places.claim(place) else { return false };
-        let Some((cheapest, _)) = self.ground.states.cheapest(claim.state, &claim.types) else { return false };
+        let Some((cheapest, _)) = self.cheapest_of(claim) else { return false };
         let row = &self.ground.sources[source].fit.rows[cheapest];
         let names = self.ground.columns.names();
         let is_device = |column: usize| super::amounts::is_accelerator(names[column]);
@@ -239,15 +266,15 @@ impl Solver<'_> {
         if types.is_empty() {
             return None;
         }
-        let enough = self.keeps_min_values(source, state, types);
+        let enough = self.keeps_min_values(source, types);
         let best_effort = self.ground.scene.policy.min_values == MinValues::BestEffort;
         (enough || best_effort).then_some(!enough)
     }
 
-    pub fn keeps_min_values(&self, source: usize, state: StateId, types: &Mask) -> bool {
-        let (shelf, kinds) = (self.ground.states.shelf(source), &self.ground.states.get(state).kinds);
+    pub fn keeps_min_values(&self, source: usize, types: &Mask) -> bool {
+        let shelf = self.ground.states.shelf(source);
         let min_values = &self.ground.sources[source].min_values;
-        min_values.iter().all(|(key, least)| shelf.count_values(*key, types, kinds) >= *least)
+        min_values.iter().all(|(key, least)| shelf.count_values(*key, types) >= *least)
     }
 
     /// The types whose price for each pod like this is near the best, and that best price.
@@ -301,8 +328,9 @@ impl Solver<'_> {
         if one && !self.limits.have_quotas() && claim.charged_for.is_some_and(|of| claim.types.has(of)) {
             return;
         }
-        let cheapest = self.ground.states.cheapest(claim.state, &claim.types).map(|(of, _)| of);
-        let types: Vec<usize> = if one { cheapest.into_iter().collect() } else { claim.types.iter().collect() };
+        let cheapest = self.cheapest_of(claim).map(|(of, _)| of);
+        let types: Vec<usize> =
+            if one { cheapest.into_iter().collect() } else { self.types_of(claim).iter().collect() };
         let charge = self.limits.charge(source, claim.state, &types, &mut self.ground);
         self.limits.take(source, &charge, claim.charge.as_ref());
         let claim = &mut self.places.claims[at];

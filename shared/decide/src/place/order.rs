@@ -2,6 +2,8 @@
 
 use core::cmp::Reverse;
 
+use model::place::Scene;
+
 use super::amounts::PODS;
 use super::attempts::Plan;
 use super::rules::HostRule;
@@ -10,28 +12,34 @@ use super::solver::Solver;
 
 /// Shapes in the order they are placed.
 ///
-/// Where limits may not suffice, the pods' priority comes first. Then what asks for a scarce resource, the largest share of it
+/// Where limits may not suffice, the pods' priority comes first. Then those in `first`, which were left out before. Then what asks for a scarce resource, the largest share of it
 /// first: a small pod finds room between large ones, not the other way round. Then those that need a host for themselves, because
 /// they open nodes on which all others fit; then by size.
-pub fn of_shapes(solver: &Solver<'_>) -> Vec<ShapeId> {
+pub fn of_shapes(solver: &Solver<'_>, first: &[ShapeId]) -> Vec<ShapeId> {
     let scene = solver.ground.scene;
-    let limited = !scene.quotas.is_empty() || scene.pools.iter().any(|pool| !pool.limits.is_empty());
+    let limited = is_limited(scene);
     let most = most_of_each(solver);
     let key = |id: &ShapeId| {
         let (shape, plan) = (&solver.shapes[*id], &solver.plans[*id]);
         let priority = if limited { shape.example.priority } else { 0 };
+        let before = first.iter().position(|first| first == id).unwrap_or(first.len());
         let scarce = scarce_share(shape, &most, solver.ground.columns.names());
         let common = share(shape, &most);
-        let first =
+        let oldest =
             shape.pods.first().and_then(|pod| scene.pods.get(*pod)).map(|pod| (pod.created_at, pod.uid.as_str()));
-        (Reverse(priority), Reverse(scarce), Reverse(solitude(plan)), Reverse(common), first)
+        (Reverse(priority), before, Reverse(scarce), Reverse(solitude(plan)), Reverse(common), oldest)
     };
     let mut order: Vec<ShapeId> = (0..solver.shapes.len()).collect();
     order.sort_by_cached_key(|id| {
-        let (priority, scarce, solitude, common, first) = key(id);
-        (priority, scarce, solitude, common, first.map(|(created, uid)| (created, uid.to_owned())), *id)
+        let (priority, before, scarce, solitude, common, oldest) = key(id);
+        (priority, before, scarce, solitude, common, oldest.map(|(created, uid)| (created, uid.to_owned())), *id)
     });
     order
+}
+
+/// Whether pods may have to go without a place because of what others take.
+pub fn is_limited(scene: &Scene) -> bool {
+    !scene.quotas.is_empty() || scene.pools.iter().any(|pool| !pool.limits.is_empty())
 }
 
 /// How much a shape's rules about hosts restrict it.

@@ -184,10 +184,12 @@ impl<'a> Shelf<'a> {
         values
     }
 
-    /// How many values of a key these types and kinds leave to choose from.
-    pub fn count_values(&self, key: Key, types: &Mask, kinds: &Mask) -> usize {
+    /// How many values of a key these types have in any of their offerings: so Karpenter counts `minValues`, whatever zone or
+    /// way of buying the claim has settled on.
+    pub fn count_values(&self, key: Key, types: &Mask) -> usize {
         let mut offered = Mask::none(self.kinds);
-        kinds.iter().filter(|kind| self.had[*kind].meets(types)).for_each(|kind| offered.insert(kind));
+        let of_types = types.iter().filter_map(|of| self.kind_of.get(of));
+        of_types.flatten().for_each(|kind| offered.insert(*kind));
         self.values(key, types, &offered).len()
     }
 }

@@ -78,26 +78,33 @@ impl<'a> Solver<'a> {
     }
 
     /// Places what can be placed: pods that ask for GPUs first, so that their claims are packed well before others fill the gaps.
-    pub fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
-        let order = order::of_shapes(self);
+    /// Those of `first` were left out before.
+    pub fn run(&mut self, first: &[ShapeId], still_time: &mut dyn FnMut() -> bool) {
+        let order = order::of_shapes(self, first);
         let accelerated: Vec<ShapeId> = order.iter().copied().filter(|shape| self.shapes[*shape].accelerated).collect();
         self.keep_planned(&accelerated);
         self.keep_planned(&order);
-        self.place_shapes(accelerated, still_time);
+        self.place_shapes(accelerated, first, still_time);
         self.improve(true, still_time);
-        self.place_shapes(order, still_time);
+        self.place_shapes(order, first, still_time);
         self.improve(false, still_time);
     }
 
-    /// Shapes that fail are tried again as long as others got on: a pod may wait for another.
-    fn place_shapes(&mut self, mut waiting: Vec<ShapeId>, still_time: &mut dyn FnMut() -> bool) {
+    /// Shapes that fail are tried again as long as others got on: a pod may wait for another. Those of `eager` are tried again
+    /// after each other shape, before somebody takes what they waited for.
+    fn place_shapes(&mut self, mut waiting: Vec<ShapeId>, eager: &[ShapeId], still_time: &mut dyn FnMut() -> bool) {
         let mut since_look = 0;
         while !waiting.is_empty() && !self.out_of_time {
             let mut progress = false;
-            let mut failed = vec![];
+            let mut failed: Vec<ShapeId> = vec![];
             for shape in waiting {
                 let (placed, all) = self.place_shape(shape, &mut since_look, still_time);
                 progress |= placed > 0;
+                if placed > 0 && !eager.is_empty() {
+                    failed.retain(|again| {
+                        !eager.contains(again) || !self.place_shape(*again, &mut since_look, still_time).1
+                    });
+                }
                 if !all {
                     failed.push(shape);
                 }
@@ -146,6 +153,12 @@ impl<'a> Solver<'a> {
             placed += 1;
         }
         (placed, true)
+    }
+
+    /// Whether one pod of a shape would find a place now. Nothing is placed by asking.
+    pub fn could_place(&mut self, shape: ShapeId) -> bool {
+        self.cursors.reset();
+        self.choose(shape, 1).is_some()
     }
 
     /// The best place for one more pod of a shape, opening a claim if need be. `left` pods of it still wait.
@@ -216,8 +229,9 @@ impl<'a> Solver<'a> {
             if let Some((device, taken)) = devices {
                 claim.request[device] += taken;
             }
-            let moved = claim.state != state;
+            let moved = claim.state != state || claim.accelerated < of.accelerated;
             claim.state = state;
+            claim.accelerated |= of.accelerated;
             self.shrink(at);
             if moved || self.places.bucket_of[place] == usize::MAX {
                 self.places.settle(place);

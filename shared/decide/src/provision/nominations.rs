@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use model::{
-    Claim, ConditionKind, Uid, names,
+    Claim, ConditionKind, names,
     place::{NodeStage, PodThere, PodToPlace, Scene},
 };
 use std::collections::BTreeMap;
@@ -22,25 +22,29 @@ fn holds(claim: &Claim, now: Timestamp) -> bool {
     claim.deleted_at.is_none() && waits
 }
 
-/// The claim that was made for a pod and is still coming.
-pub fn nominated_on<'a>(pod: &Uid, claims: &'a [Claim], now: Timestamp) -> Option<&'a Claim> {
-    claims.iter().find(|claim| holds(claim, now) && pods_of(claim).any(|uid| uid == pod.as_str()))
+/// By the UID of a pod, the claim that was made for it and is still coming.
+pub fn nominations(claims: &[Claim], now: Timestamp) -> BTreeMap<&str, &Claim> {
+    let mut by_pod = BTreeMap::new();
+    for claim in claims.iter().filter(|claim| holds(claim, now)) {
+        for uid in pods_of(claim) {
+            by_pod.entry(uid).or_insert(claim);
+        }
+    }
+    by_pod
 }
 
 /// Puts pods onto the claims that were made for them, as if they were bound, and returns them. Once there is a Node its room is
 /// real, and others may have come first: those pods are placed with the rest, there if it still holds.
 pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
-    let mut by_pod: BTreeMap<&str, (&Claim, Option<usize>)> = BTreeMap::new();
-    for claim in claims.iter().filter(|claim| holds(claim, now)) {
-        let node = node_of(scene, claim);
-        for uid in pods_of(claim) {
-            by_pod.entry(uid).or_insert((claim, node));
-        }
-    }
+    let by_pod = nominations(claims, now);
+    let nodes: BTreeMap<&str, usize> =
+        claims.iter().filter_map(|claim| Some((claim.key.claim.as_str(), node_of(scene, claim)?))).collect();
     let is_there = |node: usize| scene.nodes.get(node).is_some_and(|node| node.stage != NodeStage::InFlight);
     let (mut settled, mut waiting) = (vec![], vec![]);
     for mut pod in core::mem::take(&mut scene.pods) {
-        match by_pod.get(pod.uid.as_str()).copied() {
+        let nominated =
+            by_pod.get(pod.uid.as_str()).map(|claim| (*claim, nodes.get(claim.key.claim.as_str()).copied()));
+        match nominated {
             Some((_, Some(node))) if is_there(node) => {
                 pod.planned = Some(node);
                 waiting.push(pod);

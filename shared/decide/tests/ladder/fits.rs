@@ -88,6 +88,20 @@ fn a_well_known_label_that_a_machine_lacks_is_missing_and_not_given() {
 }
 
 #[test]
+fn a_claim_that_names_its_own_class_fits_whatever_the_class_offers() {
+    let own = "karpenter.azure.com/aksnodeclass";
+    for kept in ["In default", "In other default", "Exists", "NotIn other"] {
+        let ask = claim(&[&format!("{own} {kept}")]).of_class("karpenter.azure.com", "AKSNodeClass");
+        assert_eq!(ask.of(&azure()).rungs.len(), claim(&[]).of(&azure()).rungs.len(), "{kept}");
+    }
+    for broken in ["In other", "DoesNotExist", "NotIn default"] {
+        let ask = claim(&[&format!("{own} {broken}")]).of_class("karpenter.azure.com", "AKSNodeClass");
+        assert_eq!(ask.of(&azure()).why().0, decide::ladder::INVALID_REQUEST, "{broken}");
+    }
+    claim(&[&format!("{own} In default")]).of_class("kaito.sh", "KaitoNodeClass").gets(&azure(), &[]);
+}
+
+#[test]
 fn a_machine_has_to_hold_what_is_requested() {
     let fitting =
         |name: &str, amount: &str| -> usize { claim(&[]).requesting(&[(name, amount)]).of(&scaleway()).rungs.len() };

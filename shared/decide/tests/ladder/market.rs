@@ -201,6 +201,11 @@ impl Ask {
         self
     }
 
+    pub fn of_class(mut self, group: &str, kind: &str) -> Self {
+        (self.claim.class.group, self.claim.class.kind) = (group.into(), kind.into());
+        self
+    }
+
     pub fn preferring_listed(mut self) -> Self {
         self.preference = Preference::Listed;
         self

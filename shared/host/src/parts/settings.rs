@@ -1,11 +1,12 @@
 //! Where the cluster is, which providers are set up, and what else is managed: the variables of the systems we replace.
 
+use cluster::scene::scheduler_config;
 use decide::claim::AlsoManage;
-use model::Cap;
+use model::{Cap, place::Spread};
 use provider_power::environment::{self, Environment};
 use std::collections::BTreeMap;
 
-use crate::settings::{Problem, SettingSource, add};
+use crate::settings::{Problem, SettingSource, add, optional};
 
 /// Settings of the work itself, beside those of serving.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,8 @@ pub struct WorkSettings {
     pub also_manage: AlsoManage,
     /// What all machines together may cost an hour.
     pub max_price: Option<Cap>,
+    /// `SCHEDULER_CONFIG`: the default constraints of the cluster's scheduler.
+    pub default_spread: Vec<Spread>,
 }
 
 /// A variable of ours, and the key of the provider's class that it is the default of.
@@ -55,6 +58,7 @@ impl WorkSettings {
             power: power(source, problems),
             also_manage: also_manage(source, problems),
             max_price: max_price(source, problems),
+            default_spread: optional(source, problems, "SCHEDULER_CONFIG", scheduler_config).unwrap_or_default(),
         }
     }
 }

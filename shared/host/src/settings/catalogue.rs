@@ -13,7 +13,7 @@ const fn known(variable: &'static str, meaning: &'static str, default: &'static 
     Known { variable, meaning, default, example }
 }
 
-pub static CATALOGUE: [Known; 34] = [
+pub static CATALOGUE: [Known; 35] = [
     known("PORT", "port to serve HTTP on (Knative sets it)", "8080", "8080"),
     known("PILOTLIGHT_BIND", "address to serve HTTP on", "all interfaces", "127.0.0.1"),
     known(
@@ -67,6 +67,12 @@ pub static CATALOGUE: [Known; 34] = [
         "what all machines together may cost an hour; a NodePool has its own in pilotlight.dev/max-price-per-hour",
         "no cap",
         "12.50 EUR",
+    ),
+    known(
+        "SCHEDULER_CONFIG",
+        "default constraints of the scheduler, YAML as Karpenter reads it: podTopologySpread.defaultConstraints",
+        "",
+        "{podTopologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]}}",
     ),
     known(
         "ARM_SUBSCRIPTION_ID",
