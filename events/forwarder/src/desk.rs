@@ -3,7 +3,10 @@
 use core::time::Duration;
 use jiff::Timestamp;
 use provider::Chance;
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use tokio::time::Instant;
 
 use crate::{
@@ -16,6 +19,32 @@ use crate::{
     settings::Settings,
 };
 
+/// A watch that breaks again does so within this time: longer than its longest pause and than it takes to connect.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// How long what a watch has shown may be old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    /// It broke. A quiet cluster says nothing after it goes on, so no news for long enough is good news.
+    Until(Instant),
+    UntilListed,
+}
+
+impl Doubt {
+    fn lasts(self, now: Instant) -> bool {
+        match self {
+            Doubt::Until(until) => now < until,
+            Doubt::UntilListed => true,
+        }
+    }
+
+    fn renew(&mut self, now: Instant) {
+        if let Doubt::Until(until) = self {
+            *until = now + SILENCE;
+        }
+    }
+}
+
 pub struct Desk {
     pub cache: Cache,
     queue: Queue,
@@ -26,8 +55,8 @@ pub struct Desk {
     luck: Arc<dyn Chance>,
     /// Kinds that were listed once, or that the API server does not have.
     listed: BTreeSet<Kind>,
-    /// Kinds whose watch broke, or is listing anew: what is known of them may be old.
-    doubtful: BTreeSet<Kind>,
+    /// Kinds of which what is known may be old.
+    doubtful: BTreeMap<Kind, Doubt>,
     leads: bool,
     resync_at: Instant,
     repeat_at: Instant,
@@ -49,7 +78,7 @@ impl Desk {
             functions: functions.collect(),
             luck,
             listed: BTreeSet::new(),
-            doubtful: BTreeSet::new(),
+            doubtful: BTreeMap::new(),
             leads: false,
             resync_at: now + settings.resync,
             repeat_at: now + settings.pending_repeat,
@@ -71,7 +100,10 @@ impl Desk {
                 });
             }
             News::NotServed(kind) => self.list_is_complete(kind, now),
-            News::Broken(kind) => _ = self.doubtful.insert(kind),
+            News::Broken(kind) => {
+                // A list that is under way stays what is to be waited for.
+                self.doubtful.entry(kind).and_modify(|doubt| doubt.renew(now)).or_insert(Doubt::Until(now + SILENCE));
+            }
         }
     }
 
@@ -86,7 +118,7 @@ impl Desk {
         counts::watch_event(kind);
         let complete = matches!(change, Change::Synced);
         match &change {
-            Change::Relisting => _ = self.doubtful.insert(kind),
+            Change::Relisting => _ = self.doubtful.insert(kind, Doubt::UntilListed),
             Change::Synced | Change::Changed(_) | Change::Removed(_) => _ = self.doubtful.remove(&kind),
             Change::Listed(_) => {}
         }
@@ -117,8 +149,9 @@ impl Desk {
     }
 
     /// Whether a snapshot would show the cluster as it is now.
-    pub fn is_sound(&self) -> bool {
-        self.is_ready() && ![Kind::Pod, Kind::Node].iter().any(|kind| self.doubtful.contains(kind))
+    pub fn is_sound(&self, now: Instant) -> bool {
+        let in_doubt = |kind: &Kind| self.doubtful.get(kind).is_some_and(|doubt| doubt.lasts(now));
+        self.is_ready() && ![Kind::Pod, Kind::Node].iter().any(in_doubt)
     }
 
     pub fn leads(&self) -> bool {

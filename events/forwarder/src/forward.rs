@@ -228,7 +228,9 @@ impl Sending {
 
     /// A picture that is old, or larger than it may be, is worse than none.
     fn write(&self, desk: &Desk, wake: &Wake, most: usize, wall: Timestamp) -> Result<Letter, Unwritable> {
-        let drawn = || if desk.is_sound() { snapshot::draw(&desk.cache, wall, snapshot::room(most)) } else { None };
+        let drawn = || {
+            if desk.is_sound(Instant::now()) { snapshot::draw(&desk.cache, wall, snapshot::room(most)) } else { None }
+        };
         let picture = snapshot::is_wanted(wake).then(drawn);
         if matches!(picture, Some(None)) {
             counts::snapshot_left_out();

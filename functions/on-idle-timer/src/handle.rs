@@ -2,6 +2,8 @@
 
 mod carry_on;
 mod clouds;
+mod commands;
+mod disrupt;
 mod duty;
 mod findings;
 mod leaks;
@@ -25,6 +27,7 @@ const NAME: &str = "on-idle-timer";
 const DUTIES: &[Duty] = &[
     Duty { name: "carrying on with claims", run: |tick| Box::pin(carry_on::run(tick)) },
     Duty { name: "placing pods that wait", run: |tick| Box::pin(pods_that_wait::run(tick)) },
+    Duty { name: "taking nodes away", run: |tick| Box::pin(disrupt::run(tick)) },
     Duty { name: "closing leaks", run: |tick| Box::pin(leaks::run(tick)) },
     Duty { name: "counting what is spent", run: |tick| Box::pin(ledger::run(tick)) },
 ];

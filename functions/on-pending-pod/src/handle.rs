@@ -2,7 +2,7 @@
 
 mod answers;
 mod decisions;
-mod pools;
+pub mod pools;
 mod read;
 mod turn;
 
@@ -11,6 +11,7 @@ use model::{Answer, PodPending, PodRef, SnapshotCarried};
 use std::{sync::Arc, time::Instant};
 
 use decisions::{Decided, Decisions};
+pub use read::known_by_its_node;
 use read::{Claims, Waits};
 
 const NAME: &str = "on-pending-pod";

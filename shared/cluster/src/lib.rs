@@ -11,19 +11,19 @@
 //! | method | verb | group | resource | where |
 //! |---|---|---|---|---|
 //! | `claim` | get | karpenter.sh | nodeclaims | cluster |
-//! | `make_claim` | create | karpenter.sh | nodeclaims | cluster |
+//! | `make_claim`, `make_as_written` | create | karpenter.sh | nodeclaims | cluster |
 //! | `claims` | list | karpenter.sh | nodeclaims | cluster |
 //! | `node`, `nodes_of`, `change_node` | get | | nodes | cluster |
-//! | `nodes`, `nodes_of`, `scene_source` | list | | nodes | cluster |
+//! | `nodes`, `nodes_of`, `scene_source`, `whole_source` | list | | nodes | cluster |
 //! | `pod`, `scene_source_beside` | get | | pods | cluster |
-//! | `pods_on`, `volumes_attached`, `scene_source`, `scene_source_beside`, `pods_that_wait`, `pods_waiting` | list | | pods | cluster |
-//! | `scene_source`, `scene_source_beside` | list | apps | daemonsets | cluster |
-//! | `scene_source` | list | | namespaces | cluster |
-//! | `scene_source` | list | | persistentvolumeclaims | cluster |
-//! | `scene_source` | list | | persistentvolumes | cluster |
-//! | `scene_source` | list | storage.k8s.io | storageclasses | cluster |
-//! | `scene_source` | list | storage.k8s.io | csinodes | cluster |
-//! | `scene_source` | list | policy | poddisruptionbudgets | cluster |
+//! | `pods_on`, `pods_waiting`, `volumes_attached`, `scene_source`, `whole_source`, `scene_source_beside`, `pods_that_wait` | list | | pods | cluster |
+//! | `scene_source`, `whole_source`, `scene_source_beside` | list | apps | daemonsets | cluster |
+//! | `scene_source`, `whole_source` | list | | namespaces | cluster |
+//! | `scene_source`, `whole_source` | list | | persistentvolumeclaims | cluster |
+//! | `scene_source`, `whole_source` | list | | persistentvolumes | cluster |
+//! | `scene_source`, `whole_source` | list | storage.k8s.io | storageclasses | cluster |
+//! | `scene_source`, `whole_source` | list | storage.k8s.io | csinodes | cluster |
+//! | `scene_source`, `whole_source` | list | policy | poddisruptionbudgets | cluster |
 //! | `selecting` | list | | services | cluster |
 //! | `selecting` | list | | replicationcontrollers | cluster |
 //! | `selecting` | list | apps | replicasets | cluster |
@@ -32,6 +32,7 @@
 //! | `volumes_attached` | get | | persistentvolumeclaims | cluster |
 //! | `pool_annotations` | get | karpenter.sh | nodepools | cluster |
 //! | `pools` | list | karpenter.sh | nodepools | cluster |
+//! | `note_on_pool` | patch | karpenter.sh | nodepools | cluster |
 //! | `class_object` | get | (of the class) | (its plural) | cluster |
 //! | `class_objects` | list | (of the class) | (its plural) | cluster |
 //! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
@@ -62,7 +63,9 @@
 mod ask;
 mod change;
 mod change_node;
+mod change_pool;
 mod change_status;
+mod command_record;
 mod connect;
 mod connect_config;
 mod connect_entra;
@@ -93,6 +96,7 @@ mod turns;
 mod volumes;
 
 pub use change::Deleted;
+pub use command_record::{command_of, command_text, manifest};
 pub use connect::{ConnectError, Way, connect};
 pub use connect_entra::EntraTokens;
 pub use error::{ClusterError, Kind};

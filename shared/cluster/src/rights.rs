@@ -34,6 +34,7 @@ pub(crate) const PATCH_CLAIM_STATUS: Right<'_> = everywhere("patch", KARPENTER, 
 pub(crate) const DELETE_CLAIM: Right<'_> = everywhere("delete", KARPENTER, "nodeclaims");
 pub(crate) const GET_POOL: Right<'_> = everywhere("get", KARPENTER, "nodepools");
 pub(crate) const LIST_POOLS: Right<'_> = everywhere("list", KARPENTER, "nodepools");
+pub(crate) const PATCH_POOL: Right<'_> = everywhere("patch", KARPENTER, "nodepools");
 pub(crate) const GET_NODE: Right<'_> = everywhere("get", "", "nodes");
 pub(crate) const LIST_NODES: Right<'_> = everywhere("list", "", "nodes");
 pub(crate) const PATCH_NODE: Right<'_> = everywhere("patch", "", "nodes");
@@ -93,6 +94,7 @@ pub const ALL: &[Right<'_>] = &[
     DELETE_CLAIM,
     GET_POOL,
     LIST_POOLS,
+    PATCH_POOL,
     GET_NODE,
     LIST_NODES,
     PATCH_NODE,

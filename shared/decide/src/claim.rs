@@ -106,6 +106,8 @@ pub fn plan(seen: &Situation) -> Plan {
         Phase::Launching(record) => launch::resume(seen, record),
         Phase::Registering => registration::plan(seen),
         Phase::Initializing => initialization::plan(seen),
+        // Nothing behind it: every second counts, and its pods are waiting to be told.
+        Phase::Settled if notice(seen).is_some() => vec![Action::DeleteClaim],
         Phase::Settled => joined::plan(seen),
     };
     Plan { actions }
@@ -126,12 +128,22 @@ pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conc
             let untold = joined::conclude(&mut ending, plan, results);
             initialization::conclude(&mut ending, plan, untold)
         }
+        Phase::Settled if is_giving_up(plan) => {
+            let kind = notice(seen).unwrap_or_default().to_owned();
+            give_up(&mut ending, "SpotInterrupted", format!("the cloud takes the machine away in a moment ({kind})"))
+        }
         Phase::Settled => joined::conclude(&mut ending, plan, results).unwrap_or_else(|| {
             let node = seen.claim.status.node.as_deref().unwrap_or("?");
             Next::Answer(Answer::nothing(format!("{} is ready on node {node}", ending.subject())))
         }),
     };
     ending.end(next)
+}
+
+/// The notice of a cloud that takes the machine of this claim away, whatever we do. What runs there can only be told at once.
+fn notice(seen: &Situation) -> Option<&str> {
+    let conditions = seen.nodes.iter().flat_map(|node| &node.conditions);
+    conditions.into_iter().find(|one| crate::repair::is_notice(one)).map(|one| one.kind.as_str())
 }
 
 /// A write that somebody else won, or that did not work: what was planned behind it has not happened.

@@ -3,11 +3,11 @@
 //! A claim is made for certain pods and says so. Until they are bound, its room is theirs: whoever decides next, in whatever
 //! process, finds that on the claim and makes no second one.
 
-mod claims;
-mod learn;
-mod machines;
+pub(crate) mod claims;
+pub(crate) mod learn;
+pub(crate) mod machines;
 mod naming;
-mod nominations;
+pub(crate) mod nominations;
 mod purse;
 mod words;
 

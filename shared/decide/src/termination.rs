@@ -121,6 +121,28 @@ pub fn plan_for_node(node: &Node, claim: &Claim) -> Plan {
     Plan { actions: if asked_for { vec![Action::DeleteClaim] } else { vec![] } }
 }
 
+/// One step of emptying a node that stays: who is told to go now, and who still holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emptied {
+    pub actions: Vec<Action>,
+    /// Namespace and name of each pod that holds it.
+    pub holding: Vec<String>,
+}
+
+/// By the same rules as for a node that goes: tiers, budgets, `do-not-disrupt`, and the deadline if there is one.
+pub fn empty_node(pods: &[Pod], deadline: Option<Timestamp>, now: Timestamp) -> Emptied {
+    let deadline = deadline::Deadline { at: deadline, is_new: false, unreadable: false };
+    let drain = pods::Drain::of(pods, &deadline, now);
+    let delete = drain.delete.iter().map(|(pod, grace)| Action::DeletePod { pod: pod_ref(pod), grace: *grace });
+    let evict = drain.evict.iter().map(|pod| Action::Evict(pod_ref(pod)));
+    Emptied { actions: delete.chain(evict).collect(), holding: drain.holding.iter().map(|pod| words::pod_name(pod)).collect() }
+}
+
+/// What a node that is being emptied carries.
+pub fn disrupted_taint() -> model::Taint {
+    nodes::disrupted()
+}
+
 fn release_claim() -> Action {
     Action::ChangeClaim(ClaimChange { finalizer: FinalizerChange::Remove, ..ClaimChange::default() })
 }

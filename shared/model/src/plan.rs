@@ -52,7 +52,8 @@ pub enum Action {
 pub struct ClaimChange {
     pub record: Option<Box<LaunchRecord>>,
     pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
+    /// `None` removes.
+    pub annotations: BTreeMap<String, Option<String>>,
     pub finalizer: FinalizerChange,
 }
 

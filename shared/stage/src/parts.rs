@@ -58,8 +58,17 @@ pub fn parts(world: &World, pulse: &Pulse, user: &str, max_price: Option<Cap>) -
     let carrier = Arc::new(move |_: &provider_power::UrlPolicy| line.clone() as Arc<dyn provider_power::Transport>);
     providers.add(dressed(Rack::new(cluster.clone(), &environment, clock.clone(), carrier), limits()));
     let classes = Classes { scaleway_defaults: scaleway_class() };
-    let (also_manage, default_spread) = (AlsoManage::default(), vec![]);
-    Ok(Parts { cluster, providers, classes, also_manage, max_price, default_spread, clock })
+    Ok(Parts {
+        cluster,
+        providers,
+        classes,
+        also_manage: AlsoManage::default(),
+        repair: decide::repair::built_in(),
+        own_node: None,
+        max_price,
+        default_spread: vec![],
+        clock,
+    })
 }
 
 /// How machines of the world's Scaleway join the world's cluster.

@@ -17,6 +17,7 @@ use crate::Result;
 use crate::report::Measurement;
 use crate::statistics::milliseconds;
 
+pub use mix::scene as mixed;
 pub use peak::print as print_peak;
 
 /// How many pods, and the beginning of the checksum of the benchmark's own lines.

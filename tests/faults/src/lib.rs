@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod claims;
+mod commands;
 mod left_behind;
 mod pods;
 mod post;
@@ -10,6 +11,7 @@ pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
+pub use commands::COMMAND;
 pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
 pub use post::Placings;

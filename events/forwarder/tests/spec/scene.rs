@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api,
-    api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
+    api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams},
 };
 use model::Answer;
 use schema::{CloudEvent, Known};
@@ -72,6 +72,11 @@ impl Post {
     /// Those of one function, by subject.
     pub fn to(&self, function: &str) -> Vec<Delivery> {
         self.arrived().into_iter().filter(|delivery| delivery.function == function).collect()
+    }
+
+    /// The last one of a function.
+    pub fn last(&self, function: &str) -> Option<Delivery> {
+        self.0.lock().unwrap().arrived.iter().rev().find(|delivery| delivery.function == function).cloned()
     }
 
     pub fn answer(&self, answering: impl FnMut(&str, &Value) -> Told + Send + 'static) {
@@ -223,6 +228,13 @@ impl Scene {
         if deleting {
             drop(api.delete(&name, &DeleteParams::default()).await);
         }
+    }
+
+    /// The name of a node that has been there from the beginning.
+    pub async fn a_node(&self) -> String {
+        let nodes = self.api("Node").list(&ListParams::default()).await.expect("nodes").items;
+        let oldest = nodes.into_iter().min_by_key(|node| node.metadata.creation_timestamp.as_ref().map(|time| time.0));
+        oldest.and_then(|node| node.metadata.name).expect("a node")
     }
 
     /// As the scheduler does it.

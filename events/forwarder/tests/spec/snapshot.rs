@@ -19,7 +19,7 @@ const LOOKS: usize = 20;
 
 /// The newest snapshot that arrived.
 fn newest(scene: &Scene) -> Option<Box<Snapshot>> {
-    let told = scene.post.to("on-idle-timer").pop()?;
+    let told = scene.post.last("on-idle-timer")?;
     let event = CloudEvent::from_value(told.event).unwrap();
     let Known::Event(kind) = schema::known(&event.kind) else { panic!("{}", event.kind) };
     match schema::read(&event, kind).unwrap() {
@@ -40,9 +40,51 @@ async fn build(scene: &Scene, world: &random::World) {
         if deleting {
             metadata.insert("finalizers".to_owned(), json!(["example.com/held"]));
         }
-        ["uid", "resourceVersion", "creationTimestamp", "ownerReferences"].map(|field| metadata.remove(field));
+        for field in ["uid", "resourceVersion", "creationTimestamp", "ownerReferences"] {
+            metadata.remove(field);
+        }
         scene.add(object, deleting).await;
     }
+    for (number, pod) in residents().into_iter().enumerate() {
+        let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": pod,
+            "metadata": { "name": format!("resident-{number}"), "labels": { "app": format!("a{}", number % 2) } } });
+        pod["spec"]["nodeName"] = json!(scene.a_node().await);
+        let deleting = number == 0;
+        if deleting {
+            pod["metadata"]["finalizers"] = json!(["example.com/held"]);
+        }
+        scene.add(pod, deleting).await;
+    }
+}
+
+/// Pods on a node with everything that placing others looks at.
+fn residents() -> Vec<Value> {
+    let asks = |what: Value| json!({ "name": "c", "image": "i", "resources": what });
+    let plain = || asks(json!({ "requests": { "cpu": "10m" } }));
+    let apart = json!([{ "topologyKey": "kubernetes.io/hostname", "namespaces": ["default", "team-a"], "matchLabelKeys": ["app"],
+        "labelSelector": { "matchLabels": { "app": "x" }, "matchExpressions": [{ "key": "k", "operator": "NotIn", "values": ["v"] }] } },
+        { "topologyKey": "topology.kubernetes.io/zone", "labelSelector": {}, "namespaceSelector": { "matchLabels": { "team": "a" } } }]);
+    let ports = json!([{ "containerPort": 80, "hostPort": 8080, "protocol": "UDP" }, { "containerPort": 9000 }]);
+    let volumes =
+        json!([{ "name": "a", "persistentVolumeClaim": { "claimName": "data" } }, { "name": "b", "emptyDir": {} }]);
+    let starts = json!([{ "name": "s", "image": "i", "restartPolicy": "Always", "resources": { "requests": { "cpu": "20m" } } },
+        { "name": "i", "image": "i", "resources": { "requests": { "cpu": "50m", "memory": "1Mi" } } }]);
+    let mut with_ports = plain();
+    with_ports["ports"] = ports;
+    vec![
+        json!({ "containers": [plain()] }),
+        json!({ "containers": [plain()] }),
+        json!({ "containers": [asks(json!({ "limits": { "cpu": "30m", "memory": "2Mi" } })), plain_beside()] }),
+        json!({ "containers": [plain()], "initContainers": starts }),
+        json!({ "containers": [plain()], "affinity": { "podAntiAffinity":
+            { "requiredDuringSchedulingIgnoredDuringExecution": apart } } }),
+        json!({ "containers": [with_ports] }),
+        json!({ "containers": [plain()], "volumes": volumes }),
+    ]
+}
+
+fn plain_beside() -> Value {
+    json!({ "name": "d", "image": "i" })
 }
 
 /// A scene in which nothing depends on the order in which things were listed, and pods on nodes have no names.
@@ -87,7 +129,7 @@ async fn both(scene: &Scene, cluster: &Cluster) -> Option<[BTreeMap<&'static str
 
 #[tokio::test(start_paused = true)]
 async fn a_scene_made_beside_the_snapshot_is_the_one_that_the_api_server_shows() {
-    let (mut pods, mut bound, mut daemons) = (0, 0, 0);
+    let (mut pods, mut bound, mut daemons, mut seen) = (0, 0, 0, Vec::new());
     for seed in 0..WORLDS {
         let world = random::World::random(seed);
         let scene = Scene::open().await;
@@ -108,9 +150,13 @@ async fn a_scene_made_beside_the_snapshot_is_the_one_that_the_api_server_shows()
         }
         pods += whole["pods"].len();
         bound += whole["bound"].len();
+        seen.extend(whole["bound"].iter().cloned());
         daemons += whole["daemons"].len();
     }
-    assert!(pods > 300 && bound > 200 && daemons > 10, "{pods} pods, {bound} bound, {daemons} DaemonSets");
+    assert!(pods > 300 && bound > 300 && daemons > 10, "{pods} pods, {bound} bound, {daemons} DaemonSets");
+    for part in ["anti_affinity: [PodTerm", "host_ports: [HostPort", "terminating: true"] {
+        assert!(seen.iter().any(|pod| pod.contains(part)), "no pod on a node had {part}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

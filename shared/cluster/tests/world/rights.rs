@@ -77,6 +77,8 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     cluster.pods_on(&object("n")).await.unwrap();
     cluster.volumes_attached(&object("n")).await.unwrap();
     cluster.pool_annotations(&object("gpu")).await.unwrap();
+    cluster.note_on_pool(&object("gpu"), "pilotlight.dev/replacement-back-off", None).await.unwrap();
+    cluster.whole_source().await.unwrap();
     uses_all_of_provisioning(&stage, &pod).await;
     cluster.secret(&object("s")).await.unwrap();
     cluster.karpenter_leads(now).await.unwrap();

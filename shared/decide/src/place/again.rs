@@ -3,6 +3,8 @@
 //! Placing goes one way, so a shape may take the only place that another one could have had. Who is left out because of that,
 //! and not because there is nothing for it at all, is the one to begin with.
 
+use core::cmp::Reverse;
+
 use model::place::Scene;
 
 use super::shapes::ShapeId;
@@ -64,40 +66,34 @@ fn with_hope(scene: &Scene, left_out: &[ShapeId]) -> Vec<bool> {
 }
 
 impl Solver<'_> {
-    /// Shapes of which a pod has no place.
+    /// Shapes of which a pod has no place, the most important first: where only one of two can have it, that one does.
     fn left_out(&self) -> Vec<ShapeId> {
         let is_left = |shape: &ShapeId| self.shapes[*shape].pods.iter().any(|pod| self.placed[*pod].is_none());
-        (0..self.shapes.len()).filter(is_left).collect()
+        self.by_importance((0..self.shapes.len()).filter(is_left).collect())
     }
 
-    /// More pods, the important ones first where limits make them rivals; then larger ones; then less money.
+    /// Pods of more importance have a place, or larger ones; or the same pods for less money.
     fn is_better_than(&self, other: &Self) -> bool {
-        let merit = |of: &Self| (of.placed_by_priority(), of.amounts_placed(), core::cmp::Reverse(of.cost()));
-        merit(self) > merit(other)
+        let order = self.by_importance((0..self.shapes.len()).collect());
+        let placed = |of: &Self| -> Vec<usize> {
+            let count = |shape: &ShapeId| of.shapes[*shape].pods.iter().filter(|pod| of.placed[**pod].is_some()).count();
+            order.iter().map(count).collect()
+        };
+        let (own, others) = (placed(self), placed(other));
+        own > others || (own == others && self.cost() < other.cost())
     }
 
-    /// CPU and memory of all pods that have a place.
-    fn amounts_placed(&self) -> [i64; 2] {
-        ["cpu", "memory"].map(|name| {
-            let Some(column) = self.ground.columns.column(name) else { return 0 };
-            let of_shape = |shape: &super::shapes::Shape<'_>| {
-                let placed = shape.pods.iter().filter(|pod| self.placed[**pod].is_some()).count();
-                shape.request[column].saturating_mul(placed as i64)
-            };
-            self.shapes.iter().map(of_shape).fold(0, i64::saturating_add)
-        })
-    }
-
-    /// How many pods of each priority have a place, the highest first; without limits all count alike.
-    fn placed_by_priority(&self) -> Vec<usize> {
-        let pods = &self.ground.scene.pods;
+    /// The order in which shapes are served where not all can be: by priority where limits make them rivals, those that ask for
+    /// GPUs, and then as Karpenter has it, by CPU and memory.
+    fn by_importance(&self, mut shapes: Vec<ShapeId>) -> Vec<ShapeId> {
         let limited = super::order::is_limited(self.ground.scene);
-        let priority = |pod: usize| if limited { pods[pod].priority } else { 0 };
-        let mut counts: std::collections::BTreeMap<core::cmp::Reverse<i32>, usize> = Default::default();
-        for (pod, place) in self.placed.iter().enumerate() {
-            *counts.entry(core::cmp::Reverse(priority(pod))).or_default() += usize::from(place.is_some());
-        }
-        counts.into_values().collect()
+        let columns = ["cpu", "memory"].map(|name| self.ground.columns.column(name));
+        shapes.sort_by_key(|id| {
+            let shape = &self.shapes[*id];
+            let size = columns.map(|column| column.map_or(0, |column| shape.request[column]));
+            (Reverse(if limited { shape.example.priority } else { 0 }), Reverse(shape.accelerated), Reverse(size), *id)
+        });
+        shapes
     }
 
     fn cost(&self) -> u64 {

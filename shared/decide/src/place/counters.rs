@@ -35,7 +35,7 @@ pub struct Filter {
     pub tolerated_by: Option<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Counter {
     pub spot: Spot,
     pub kins: Mask,
@@ -105,6 +105,15 @@ impl Counter {
         self.total += 1;
         if self.spot == Spot::Host && self.counts[place_or_value] == 1 {
             self.hosts.push(place_or_value);
+        }
+    }
+
+    pub fn remove(&mut self, place_or_value: usize) {
+        let Some(count) = self.counts.get_mut(place_or_value).filter(|count| **count > 0) else { return };
+        *count -= 1;
+        self.total -= 1;
+        if self.spot == Spot::Host && *count == 0 {
+            self.hosts.retain(|host| *host != place_or_value);
         }
     }
 

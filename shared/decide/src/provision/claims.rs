@@ -17,7 +17,7 @@ const MOST_PODS: usize = 500;
 const MADE_TO_MEASURE: [&str; 2] = ["storage", "ephemeral-storage"];
 
 /// Makes claims whose names nobody has.
-pub(super) struct Maker<'a> {
+pub(crate) struct Maker<'a> {
     situation: &'a Situation,
     taken: BTreeSet<ObjectName>,
     purse: Purse,

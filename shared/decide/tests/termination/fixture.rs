@@ -150,6 +150,8 @@ pub fn node(text: &str) -> Node {
         capacity: Resources::new(),
         allocatable: Resources::new(),
         os_image: None,
+        boot_id: None,
+        conditions: vec![],
     }
 }
 

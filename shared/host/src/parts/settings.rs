@@ -22,6 +22,9 @@ pub struct WorkSettings {
     pub scaleway_class: BTreeMap<String, String>,
     pub power: Environment,
     pub also_manage: AlsoManage,
+    /// Instead of those that are built in.
+    pub repair: Option<Vec<decide::repair::Policy>>,
+    pub own_node: Option<String>,
     /// What all machines together may cost an hour.
     pub max_price: Option<Cap>,
     /// `SCHEDULER_CONFIG`: the default constraints of the cluster's scheduler.
@@ -57,6 +60,8 @@ impl WorkSettings {
             scaleway_class: class.collect(),
             power: power(source, problems),
             also_manage: also_manage(source, problems),
+            repair: repair(source, problems),
+            own_node: source.get("PILOTLIGHT_NODE_NAME"),
             max_price: max_price(source, problems),
             default_spread: optional(source, problems, "SCHEDULER_CONFIG", scheduler_config).unwrap_or_default(),
         }
@@ -97,6 +102,12 @@ fn power(source: &SettingSource, problems: &mut Vec<Problem>) -> Environment {
             Environment::default()
         }
     }
+}
+
+fn repair(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Vec<decide::repair::Policy>> {
+    const VARIABLE: &str = "PILOTLIGHT_REPAIR_POLICIES";
+    let read = super::repair::policies(&source.get(VARIABLE)?);
+    read.map_err(|why| add(problems, VARIABLE, why)).ok()
 }
 
 /// One that cannot be read stops the start: a process that forgot its cap would spend without one.
