@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod as KubePod;
-use kube::{Api, api::ListParams};
 use model::{Namespace, Node, ObjectName, PodRef, Uid};
 
-use crate::{Cluster, ClusterError, ask::Asking, rights};
+use crate::{Cluster, ClusterError, scene::waits};
 
 /// A pod that the scheduler found no node for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +19,10 @@ impl Cluster {
         self.nodes_with("").await
     }
 
-    /// Pods that find no node, the longest waiting first.
+    /// Pods that find no node, and that nobody else sees to, the longest waiting first.
     pub async fn pods_waiting(&self) -> Result<Vec<PodWaiting>, ClusterError> {
-        let asking = Asking::new(rights::LIST_PODS, "listing pods without a node", "");
-        let which = ListParams::default().fields("spec.nodeName=,status.phase=Pending");
-        let found: Vec<KubePod> = self.list(asking, &Api::all(self.client.clone()), which).await?;
-        let mut waiting: Vec<PodWaiting> = found.iter().filter_map(waiting).collect();
+        let pods = self.pods_where("spec.nodeName=").await?;
+        let mut waiting: Vec<PodWaiting> = pods.iter().filter(|pod| waits(pod)).filter_map(waiting).collect();
         waiting.sort_by(|left, right| {
             (left.created_at, left.pod.uid.as_str()).cmp(&(right.created_at, right.pod.uid.as_str()))
         });
@@ -35,11 +32,6 @@ impl Cluster {
 
 fn waiting(pod: &KubePod) -> Option<PodWaiting> {
     let metadata = &pod.metadata;
-    let conditions = pod.status.as_ref()?.conditions.as_deref().unwrap_or_default();
-    let finds_none = |one: &&k8s_openapi::api::core::v1::PodCondition| {
-        one.type_ == "PodScheduled" && one.status == "False" && one.reason.as_deref() == Some("Unschedulable")
-    };
-    conditions.iter().find(finds_none).filter(|_| metadata.deletion_timestamp.is_none())?;
     let pod = PodRef {
         namespace: Namespace::new(metadata.namespace.as_deref()?).ok()?,
         name: ObjectName::new(metadata.name.as_deref()?).ok()?,

@@ -21,6 +21,8 @@ fn claim_of_pool(name: &str) -> Value {
 fn pool(cap: &str) -> Value {
     let mut pool = Kind::Scaleway.pool("gpu");
     pool["metadata"]["annotations"] = json!({"pilotlight.dev/max-price-per-hour": cap});
+    // Machines without work stay: money alone is what these tests are about.
+    pool["spec"]["disruption"] = json!({"consolidateAfter": "Never", "budgets": [{"nodes": "0"}]});
     pool["spec"]["template"]["spec"]["requirements"] =
         json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["L4-1-24G"]}]);
     pool
