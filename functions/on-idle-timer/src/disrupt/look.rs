@@ -23,7 +23,6 @@ pub struct Picture {
     pub situation: Situation,
     /// The claims, word for word.
     pub claims: Vec<ClaimAsRead>,
-    pub nodes: Vec<Node>,
 }
 
 pub async fn look(tick: &Tick) -> Result<Picture, String> {
@@ -59,7 +58,7 @@ async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
     let facts = scene.pools.iter().filter_map(|pool| pools.facts.get(pool.name.as_str()).cloned()).collect();
     let plain = claims.iter().map(|read| read.claim.clone()).collect();
     let provision = provision::Situation { scene, pools: facts, claims: plain, now: source.now };
-    Ok(Picture { situation: Situation { provision, inventory }, claims, nodes })
+    Ok(Picture { situation: Situation { provision, inventory }, claims })
 }
 
 fn known(claims: &[ClaimRead]) -> Vec<ClaimAsRead> {

@@ -127,6 +127,8 @@ pub fn node(called: &str, claim: Option<&str>, ready: Truth) -> Node {
         capacity: BTreeMap::new(),
         allocatable: BTreeMap::new(),
         os_image: None,
+        boot_id: None,
+        conditions: vec![],
     }
 }
 

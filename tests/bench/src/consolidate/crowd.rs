@@ -181,5 +181,6 @@ fn facts() -> Result<PoolFacts> {
         expire_after: None,
         termination_grace_period: None,
         offerings: Arc::from([]),
+        allowance: Default::default(),
     })
 }

@@ -101,6 +101,7 @@ fn cloud(
         expire_after: None,
         termination_grace_period: None,
         offerings: offerings.clone().into(),
+        allowance: Default::default(),
     };
     let catalogue = cluster::scene::catalogue(&offerings, &StockMemory::default(), Timestamp::UNIX_EPOCH);
     Ok(Cloud { pool, facts, catalogue, here: here(rack), boots })

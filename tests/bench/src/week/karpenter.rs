@@ -109,7 +109,9 @@ fn simulate(site: &Site<'_>, nodes: &[u32]) -> Option<Command> {
             None => seen.scene.bound.push(there),
         }
     }
-    gone.iter().filter_map(|at| seen.scene.nodes.get_mut(*at)).for_each(|node| node.deleting = true);
+    for (_, node) in seen.scene.nodes.iter_mut().enumerate().filter(|(at, _)| gone.contains(at)) {
+        node.deleting = true;
+    }
     let waiting = seen.scene.pods.len();
     seen.scene.pods.extend(moved);
     let placing = decide::place::place(&seen.scene, &mut || true);
