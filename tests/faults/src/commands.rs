@@ -45,11 +45,6 @@ impl Theatre {
         claim["status"]["nodeName"].as_str().unwrap_or_default().to_owned()
     }
 
-    pub fn node(&self, name: &str) -> Option<Value> {
-        let nodes = &("".into(), "nodes".into());
-        self.world.objects.get(nodes, "", name).map(|stored| stored.value.clone())
-    }
-
     pub fn is_closed(&self, node: &str) -> bool {
         let node = self.node(node).unwrap_or_default();
         let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What a case expects of an answer. Every word that a case can use is in `wrong`; one that nobody knows is an error.
 
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -10,18 +11,18 @@ const OTHERS: [&str; 7] = ["it", "given", "catalog", "args", "env", "unchecked",
 /// What of a case does not hold, in words.
 pub fn wrong(case: &Value, answer: &Value, exit: Option<i32>, objects: &[Value]) -> Vec<String> {
     let answer = Answer::new(answer, objects);
-    let mut found = Vec::new();
+    let found = RefCell::new(Vec::new());
     for (word, expected) in case.as_object().unwrap() {
         let of_pods = || expected.as_object().unwrap().iter().map(|(pod, of)| (pod.as_str(), of));
         let names = || expected.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
-        let mut each = |holds: &dyn Fn(&str, &Value) -> Result<(), String>| {
+        let each = |holds: &dyn Fn(&str, &Value) -> Result<(), String>| {
             let wrong =
                 of_pods().filter_map(|(pod, of)| holds(pod, of).err().map(|why| format!("{word} of {pod}: {why}")));
-            found.extend(wrong);
+            found.borrow_mut().extend(wrong);
         };
-        let mut whole = |holds: bool, why: String| {
+        let whole = |holds: bool, why: String| {
             if !holds {
-                found.push(format!("{word}: {why}"));
+                found.borrow_mut().push(format!("{word}: {why}"));
             }
         };
         match word.as_str() {
@@ -84,9 +85,9 @@ pub fn wrong(case: &Value, answer: &Value, exit: Option<i32>, objects: &[Value])
     }
     let no_option = answer.pods.values().any(|pod| pod["on"].is_null() && pod["code"] != "NotProvisionable");
     if exit != Some(if no_option { 2 } else { 0 }) {
-        found.push(format!("it exits with {exit:?}"));
+        found.borrow_mut().push(format!("it exits with {exit:?}"));
     }
-    found
+    found.into_inner()
 }
 
 /// An answer, to be asked about pods by name.
