@@ -3,10 +3,7 @@
 //! No field has to be there and no amount has to make sense: one odd object must not stop a list of thousands.
 
 use core::fmt;
-use k8s_openapi::{
-    api::core::v1 as kube,
-    apimachinery::pkg::api::resource::Quantity as KubeQuantity,
-};
+use k8s_openapi::{api::core::v1 as kube, apimachinery::pkg::api::resource::Quantity as KubeQuantity};
 use model::{Quantity, Resources};
 use serde::{
     Deserialize, Deserializer,

@@ -129,7 +129,11 @@ mod tests {
     async fn five_hundred_events_at_once_are_two_decisions() {
         let names: Vec<String> = (0..500).map(|number| format!("p{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        assert_eq!(decided(500, || Decided::Each(replies(&names))).await, 2, "the first, and one for all who came meanwhile");
+        assert_eq!(
+            decided(500, || Decided::Each(replies(&names))).await,
+            2,
+            "the first, and one for all who came meanwhile"
+        );
         assert_eq!(decided(500, || Decided::All(Answer::failed("no"))).await, 2);
         assert_eq!(decided(500, || Decided::Coming(coming(&names))).await, 2);
     }

@@ -83,7 +83,6 @@ pub async fn connect(kubeconfig: Option<&OsStr>) -> Result<Client, ConnectError>
     Way { kubeconfig, entra: None }.connect().await
 }
 
-
 fn ours(mut config: Config) -> Config {
     config.connect_timeout = Some(CONNECT);
     // A connection may have been idle for longer than that before it is used again.

@@ -116,7 +116,12 @@ impl Cluster {
         self.all(right, doing, ListParams::default()).await
     }
 
-    pub(crate) async fn all<K>(&self, right: Right<'_>, doing: &'static str, which: ListParams) -> Result<Vec<K>, ClusterError>
+    pub(crate) async fn all<K>(
+        &self,
+        right: Right<'_>,
+        doing: &'static str,
+        which: ListParams,
+    ) -> Result<Vec<K>, ClusterError>
     where
         K: Resource<DynamicType = ()> + Clone + fmt::Debug + DeserializeOwned,
     {

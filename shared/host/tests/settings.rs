@@ -110,7 +110,10 @@ podTopologySpread:
             yaml.replace("maxSkew: 2", "maxSkew: 0"),
             "SCHEDULER_CONFIG: podTopologySpread.defaultConstraints[0].maxSkew is 0",
         ),
-        (yaml.replace("DoNotSchedule", "Never"), "whenUnsatisfiable is \"Never\": write DoNotSchedule or ScheduleAnyway"),
+        (
+            yaml.replace("DoNotSchedule", "Never"),
+            "whenUnsatisfiable is \"Never\": write DoNotSchedule or ScheduleAnyway",
+        ),
         (yaml.replace("podTopologySpread", "podTopology"), "podTopology"),
         ("{".to_owned(), "SCHEDULER_CONFIG: "),
     ] {

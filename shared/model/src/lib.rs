@@ -39,8 +39,8 @@ pub use provision::{ClaimToMake, PodNote, PoolRef};
 pub use requirement::{InvalidOperator, Operator, Requirement};
 pub use resources::{InvalidQuantity, Quantity, Resources};
 pub use snapshot::{
-    ClaimInFlight, ClassRef, DaemonSeen, DaemonShape, NodeSeen, PodShape, PodsSeen, PoolSeen, Snapshot, SnapshotCarried,
-    SnapshotMissing, UnboundSeen, class_label,
+    ClaimInFlight, ClassRef, DaemonSeen, DaemonShape, NodeSeen, PodShape, PodsSeen, PoolSeen, Snapshot,
+    SnapshotCarried, SnapshotMissing, UnboundSeen, class_label,
 };
 pub use stock::{Scope, StockMemory, Unavailable};
 pub use taint::{Effect, InvalidEffect, Taint, Toleration};

@@ -104,7 +104,9 @@ async fn hear(pods: Api<DynamicObject>) -> std::result::Result<BTreeMap<String, 
         }
         Err("the watch of pods ended".to_owned())
     };
-    tokio::time::timeout(PATIENCE, watching).await.unwrap_or_else(|_| Err("not every pod was left without a node".into()))
+    tokio::time::timeout(PATIENCE, watching)
+        .await
+        .unwrap_or_else(|_| Err("not every pod was left without a node".into()))
 }
 
 fn finds_no_node(pod: &Value) -> bool {

@@ -19,9 +19,8 @@ async fn live_through(
     trouble: impl AsyncFn(&Scene, usize, &mut Option<Running>),
 ) {
     let scene = Scene::open().await;
-    let forward = |scene: &Scene| {
-        scene.forward("forwarder", |settings| (settings.lists, settings.resync) = (lists, resync))
-    };
+    let forward =
+        |scene: &Scene| scene.forward("forwarder", |settings| (settings.lists, settings.resync) = (lists, resync));
     let mut running = Some(forward(&scene));
     for round in 0..60 {
         let name = format!("gpu-{}", round % CLAIMS);

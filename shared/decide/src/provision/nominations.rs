@@ -37,14 +37,13 @@ pub fn nominations(claims: &[Claim], now: Timestamp) -> BTreeMap<&str, &Claim> {
 /// real, and others may have come first: those pods are placed with the rest, there if it still holds.
 pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
     let by_pod = nominations(claims, now);
-    let nodes: BTreeMap<&str, usize> = claims
-        .iter()
-        .filter_map(|claim| Some((claim.key.claim.as_str(), node_of(scene, claim)?)))
-        .collect();
+    let nodes: BTreeMap<&str, usize> =
+        claims.iter().filter_map(|claim| Some((claim.key.claim.as_str(), node_of(scene, claim)?))).collect();
     let is_there = |node: usize| scene.nodes.get(node).is_some_and(|node| node.stage != NodeStage::InFlight);
     let (mut settled, mut waiting) = (vec![], vec![]);
     for mut pod in core::mem::take(&mut scene.pods) {
-        let nominated = by_pod.get(pod.uid.as_str()).map(|claim| (*claim, nodes.get(claim.key.claim.as_str()).copied()));
+        let nominated =
+            by_pod.get(pod.uid.as_str()).map(|claim| (*claim, nodes.get(claim.key.claim.as_str()).copied()));
         match nominated {
             Some((_, Some(node))) if is_there(node) => {
                 pod.planned = Some(node);
