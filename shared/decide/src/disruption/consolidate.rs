@@ -61,7 +61,10 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
         match candidate::may_be_consolidated(of) {
             // An empty one that stays has its reason, and so has one that should leave and cannot; but a budget for the one reason
             // says nothing about the other.
-            Ok(()) if of.busy.is_some() && choosing.stays[at].as_ref().is_none_or(|stay| stay.code == KeptCode::Budget) => {
+            Ok(())
+                if of.busy.is_some()
+                    && choosing.stays[at].as_ref().is_none_or(|stay| stay.code == KeptCode::Budget) =>
+            {
                 order.push(at);
             }
             Ok(()) => {}
@@ -151,9 +154,15 @@ impl<'c, 'b> Search<'c, 'b> {
             return Ok(());
         }
         if least == u64::MAX || price == 0 {
-            return Err(Stay::new(KeptCode::NoOtherPlace, "its pods find no room on the other nodes, and no new node that can be had would hold them"));
+            return Err(Stay::new(
+                KeptCode::NoOtherPlace,
+                "its pods find no room on the other nodes, and no new node that can be had would hold them",
+            ));
         }
-        let words = format!("its pods find no room on the other nodes, and no new node that holds them costs less than its {} an hour", money(price));
+        let words = format!(
+            "its pods find no room on the other nodes, and no new node that holds them costs less than its {} an hour",
+            money(price)
+        );
         Err(Stay::new(KeptCode::NotCheaper, words))
     }
 
@@ -255,12 +264,7 @@ impl<'c, 'b> Search<'c, 'b> {
         false
     }
 
-    fn take_away(
-        &mut self,
-        set: &[usize],
-        without_growth: bool,
-        still_time: &mut dyn FnMut() -> bool,
-    ) -> Trial<'b> {
+    fn take_away(&mut self, set: &[usize], without_growth: bool, still_time: &mut dyn FnMut() -> bool) -> Trial<'b> {
         let board = self.choosing.board;
         let nodes: Vec<_> = set.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].kind())).collect();
         let moving = &mut self.choosing.moving;
@@ -274,7 +278,11 @@ impl<'c, 'b> Search<'c, 'b> {
         let of = &self.choosing.board.scene.pods[pod];
         let name = format!("{}/{}", of.namespace, of.name);
         self.explained += 1;
-        let why = if self.explained <= EXPLAINED { format!(": {}", self.choosing.moving.why(pod).reason) } else { String::new() };
+        let why = if self.explained <= EXPLAINED {
+            format!(": {}", self.choosing.moving.why(pod).reason)
+        } else {
+            String::new()
+        };
         Stay::new(KeptCode::NoOtherPlace, format!("pod {name} finds no other place{why}"))
     }
 
@@ -285,7 +293,8 @@ impl<'c, 'b> Search<'c, 'b> {
         let on_claims = moved.iter().any(|pod| matches!(self.choosing.moving.spotted(*pod), Spotted::Claim(_)));
         if cost >= before.saturating_add(price) {
             let bought = cost.saturating_sub(before);
-            let words = format!("its pods would need new nodes for {} an hour, and it costs {}", money(bought), money(price));
+            let words =
+                format!("its pods would need new nodes for {} an hour, and it costs {}", money(bought), money(price));
             return Err(Stay::new(KeptCode::NotCheaper, words));
         }
         if !on_claims && cost == before {

@@ -63,9 +63,11 @@ impl Search<'_, '_> {
         let mut groups = self.groups(&self.taken);
         groups.sort_by_key(|group| group.nodes.iter().map(|at| self.taken.iter().position(|one| one == at)).min());
         for group in groups {
-            let planned: Vec<_> = group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
+            let planned: Vec<_> =
+                group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
             // They were narrowed when they were chosen, and nothing has changed since.
-            let Ok(narrowed) = (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
+            let Ok(narrowed) =
+                (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
             else {
                 continue;
             };

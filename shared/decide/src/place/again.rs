@@ -76,7 +76,8 @@ impl Solver<'_> {
     fn is_better_than(&self, other: &Self) -> bool {
         let order = self.by_importance((0..self.shapes.len()).collect());
         let placed = |of: &Self| -> Vec<usize> {
-            let count = |shape: &ShapeId| of.shapes[*shape].pods.iter().filter(|pod| of.placed[**pod].is_some()).count();
+            let count =
+                |shape: &ShapeId| of.shapes[*shape].pods.iter().filter(|pod| of.placed[**pod].is_some()).count();
             order.iter().map(count).collect()
         };
         let (own, others) = (placed(self), placed(other));
