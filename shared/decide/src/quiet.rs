@@ -26,7 +26,7 @@ pub fn note(claim: &Claim, pods: &[&Uid], after: After, now: Timestamp) -> Optio
     };
     // Where a node may go at once, nobody counts from anything.
     let seen = if after.is_zero() { String::new() } else { format!("{SEEN}{}", hash(pods)) };
-    let before = known.map(|condition| seen_in(condition)).unwrap_or_default();
+    let before = known.map(seen_in).unwrap_or_default();
     let changed = known.is_some() && before != seen && !after.is_zero();
     if changed {
         let recent = claim.status.last_pod_event.is_some_and(|at| now.duration_since(at) < DEDUPLICATED);
