@@ -137,11 +137,12 @@ async fn of_ten_idle_nodes_a_budget_of_thirty_percent_lets_three_go_at_a_time() 
     }
     theatre
         .until("all are gone", |theatre| {
-            let closed = theatre.all_claims().iter().filter(|claim| {
+            let claims = theatre.all_claims();
+            let closed = claims.iter().filter(|claim| {
                 let node = claim["status"]["nodeName"].as_str().unwrap_or_default();
                 claim["metadata"]["deletionTimestamp"].is_string() || theatre.is_closed(node)
             });
-            let (closed, left) = (closed.count(), theatre.all_claims().len());
+            let (closed, left) = (closed.count(), claims.len());
             assert!(
                 closed <= (left * 30).div_ceil(100).max(1) + 1 && closed <= (all * 30).div_ceil(100),
                 "{closed} of {left} at once"
