@@ -27,7 +27,8 @@ fn plan(arguments: &[&str]) -> Output {
 }
 
 fn with_catalogue(file: &Path, more: &[&str]) -> Output {
-    let catalogue = folder().join("catalog.json");
+    let beside = file.with_file_name("catalog.json");
+    let catalogue = if beside.exists() { beside } else { folder().join("catalog.json") };
     plan(&[&["-f", file.to_str().unwrap(), "--catalog", catalogue.to_str().unwrap()], more].concat())
 }
 

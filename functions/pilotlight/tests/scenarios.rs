@@ -29,7 +29,10 @@ fn folder() -> PathBuf {
 /// All cases of a file.
 fn cases(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(folder().join("scenarios").join(file)).unwrap();
-    let all: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    // A node called `n` is no `false`.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let all: Value =
+        serde_saphyr::from_str_with_options(&text, options).unwrap_or_else(|error| panic!("{file}: {error}"));
     all.as_array().unwrap().clone()
 }
 

@@ -83,9 +83,13 @@ impl Cluster {
         source.services = self.every::<Service>(rights::LIST_SERVICES, "listing Services").await?;
         source.replica_sets = self.every::<ReplicaSet>(rights::LIST_REPLICA_SETS, "listing ReplicaSets").await?;
         source.stateful_sets = self.every::<StatefulSet>(rights::LIST_STATEFUL_SETS, "listing StatefulSets").await?;
-        source.replication_controllers = self
+        let controllers = self
             .every::<ReplicationController>(rights::LIST_REPLICATION_CONTROLLERS, "listing ReplicationControllers")
-            .await?;
+            .await;
+        source.replication_controllers = match controllers {
+            Err(error) if error.is_not_found() => Vec::new(),
+            found => found?,
+        };
         Ok(())
     }
 

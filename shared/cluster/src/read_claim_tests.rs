@@ -24,7 +24,7 @@ fn object() -> Value {
             "providerID": "azure:///x", "nodeName": "", "capacity": { "cpu": 24 }, "lastPodEventTime": "2026-01-01T00:00:00Z",
             "conditions": [
                 { "type": "Launched", "status": "True", "reason": "Launched", "message": "", "lastTransitionTime": "2026-01-01T00:01:00Z" },
-                { "type": "Drifted", "status": 7 },
+                { "type": "ConsistentStateFound", "status": 7 },
                 { "type": "Ready", "status": "Unknown" }] },
     })
 }

@@ -176,6 +176,10 @@ impl Provider for Broken {
     fn name(&self) -> &'static str {
         self.inner.name()
     }
+
+    fn can_reboot(&self) -> bool {
+        self.inner.can_reboot()
+    }
 }
 
 async fn failures(habit: Habit) -> Option<Failures> {

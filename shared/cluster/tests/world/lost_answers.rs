@@ -95,7 +95,7 @@ async fn every_refusal_has_its_kind() {
         stage.world.faults.clear();
     };
     check(401, |kind| matches!(kind, Kind::NotAllowed { .. })).await;
-    check(403, |kind| matches!(kind, Kind::NotAllowed { right, .. } if right == "delete nodeclaims.karpenter.sh"))
+    check(403, |kind| matches!(kind, Kind::NotAllowed { right, .. } if right == "`delete nodeclaims.karpenter.sh`"))
         .await;
     check(422, |kind| matches!(kind, Kind::Invalid { why } if why == "an injected fault")).await;
     check(429, |kind| *kind == Kind::TooMany { retry_after: None }).await;

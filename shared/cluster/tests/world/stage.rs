@@ -92,7 +92,7 @@ impl Stage {
     pub async fn has_claim(&self, name: &str) -> InstanceKey {
         let claim = self.post(CLAIMS, claim(name)).await;
         let status = json!({ "status": { "mood": "good", "conditions": [
-            { "type": "Drifted", "status": "True", "reason": "Old", "message": "m", "lastTransitionTime": "2025-01-01T00:00:00Z" },
+            { "type": "ConsistentStateFound", "status": "True", "reason": "Old", "message": "m", "lastTransitionTime": "2025-01-01T00:00:00Z" },
             { "type": "Launched", "status": "Unknown", "reason": "Waits", "message": "m", "lastTransitionTime": "2025-01-01T00:00:00Z",
                 "observedGeneration": 7, "mood": "good" }] } });
         self.patch(&format!("{CLAIMS}/{name}/status"), status).await;

@@ -46,7 +46,7 @@ async fn a_status_is_one_write_and_keeps_what_others_wrote() {
         (&json!("good"), &json!("azure:///x"), &json!("24"))
     );
     let conditions = status["conditions"].as_array().unwrap();
-    assert_eq!(conditions[0], before["status"]["conditions"][0], "Drifted is not ours");
+    assert_eq!(conditions[0], before["status"]["conditions"][0], "ConsistentStateFound is not ours");
     assert_eq!(
         conditions[1],
         json!({ "type": "Launched", "status": "True", "reason": "Launched", "message": "m",

@@ -184,7 +184,9 @@ pub fn steps(situation: &Situation) -> Vec<String> {
 pub fn step(action: &Action) -> String {
     match action {
         Action::ChangeClaim(change) if change.finalizer == FinalizerChange::Remove => "release claim".into(),
-        Action::ChangeClaim(change) => format!("annotate claim {:?}", change.annotations.values().collect::<Vec<_>>()),
+        Action::ChangeClaim(change) => {
+            format!("annotate claim {:?}", change.annotations.values().flatten().collect::<Vec<_>>())
+        }
         Action::Reserve(_) => "reserve".into(),
         Action::DeleteClaim => "delete claim".into(),
         Action::ChangeNode(change) if change.finalizer == FinalizerChange::Remove => format!("release {}", change.name),

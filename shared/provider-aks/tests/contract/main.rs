@@ -13,11 +13,13 @@ use subject::{Azure, Tally};
 use weather::Weather;
 use world::arm::{QuotaAnswer, When};
 
-/// Nothing is skipped: Azure can be brought to all of it.
+/// Nothing is skipped that Azure can be brought to: the machine of an agent pool is never started anew.
 fn tell(what: &str, report: &Report, tally: &Tally) {
     println!("{what}: {} cases, {tally}\n{report}", report.0.len());
     assert_eq!(report.0.len(), Case::ALL.len());
-    assert!(report.0.iter().all(|(_, outcome)| *outcome == Outcome::Passed), "{report}");
+    let cannot = |case: &Case| matches!(case, Case::RebootingIsDoneOnce | Case::EveryFaultWhileRebooting);
+    let as_it_should = |(case, outcome): &(Case, Outcome)| (*outcome == Outcome::Passed) != cannot(case);
+    assert!(report.0.iter().all(as_it_should), "{report}");
 }
 
 #[tokio::test(start_paused = true)]
