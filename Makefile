@@ -7,14 +7,15 @@ MAKEFLAGS += --no-print-directory
 
 FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
 BINARIES := $(FUNCTIONS) forwarder pilotlight world
-# Of those, what `make scale` measures.
-MEASURED := on-pending-pod on-nodeclaim on-delete forwarder pilotlight
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
 # How much `make peers` compares: random worlds, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
 WORLDS ?= 200
 SEED ?= 1
 BENCH ?= 500
+# Folders with files that are not ours to hold, for `make bench`: diverse_<N>.csv of Karpenter's benchmark, the openb trace.
+KARPENTER_BENCH ?=
+OPENB ?=
 # How many pods wait at once for us and for Karpenter on a real control plane.
 PODS ?= 200
 VENV := target/venv
@@ -84,9 +85,9 @@ peers: ## Karpenter's own scheduler and `pilotlight plan` on the same worlds: po
 	$(MAKE) scale
 
 .PHONY: scale
-scale: ## 1,000 nodes and 10,000 pods on a real control plane, then pods that wait: us beside Karpenter; PODS=200
-	cargo build --quiet --release --package control-plane $(MEASURED:%=--package %)
-	target/release/control-plane scale --pods $(PODS)
+scale: build ## 1,000 nodes and 10,000 pods on a real control plane, then pods that wait: us beside Karpenter; PODS=200
+	cargo build --quiet --workspace --all-targets
+	target/debug/control-plane scale --pods $(PODS) --programs target/bin
 
 .PHONY: lambda
 lambda: ## Zips for AWS Lambda into target/lambda/<function>/
@@ -101,10 +102,11 @@ build: ## Binaries as they are deployed (profile dist) into target/bin/
 	@ls -l target/bin | awk 'NR > 1 { printf "  %-16s %.1f MiB\n", $$NF, $$5 / 1048576 }'
 
 .PHONY: bench
-bench: build ## Measure sizes and start times; a table, and target/bench/results.json
+bench: build ## Measure all that is promised; a table, and target/bench/results.json; KARPENTER_BENCH=DIR OPENB=DIR for pods of others
 	cargo build --profile dist --target $(TRIPLE) --package bench --features linked --bin linked
 	install -m 755 target/$(TRIPLE)/dist/linked target/bin/linked
-	cargo run --quiet --release --package bench --bin bench -- --bin-dir target/bin --out target/bench/results.json
+	cargo run --quiet --release --package bench --bin bench -- --bin-dir target/bin --out target/bench/results.json \
+	  $(if $(KARPENTER_BENCH),--karpenter-bench $(KARPENTER_BENCH)) $(if $(OPENB),--openb $(OPENB))
 
 .PHONY: verify
 verify: ## Regenerate JSON Schemas and CRDs and fail if a file differs from what is committed

@@ -29,13 +29,13 @@ pub async fn handle(parts: Arc<Parts>, event: DeletionRequested) -> Answer {
             Read::NodeOf(pair) => {
                 let (node, claim) = *pair;
                 let plan = termination::plan_for_node(&node, &claim.claim);
-                act::carry_out(&parts.cluster, &parts.providers, &claim, &plan).await;
+                act::carry_out(&parts.cluster, &parts.providers, &claim.claim, &plan).await;
                 continue;
             }
             Read::Answered(answer) => return answer,
         };
         let plan = termination::plan(&seen.situation);
-        let carried = act::carry_out(&parts.cluster, &parts.providers, &seen.claim, &plan).await;
+        let carried = act::carry_out(&parts.cluster, &parts.providers, &seen.claim.claim, &plan).await;
         let conclusion = termination::conclude(&seen.situation, &plan, &carried.results);
         match act::report(&parts.cluster, NAME, &seen.claim, carried.version, &conclusion, parts.now()).await {
             Reported::Next(Next::Answer(answer)) => return answer,

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::run("on-idle-timer", |_| on_idle_timer::function())
+    host::run("on-idle-timer", on_idle_timer::function)
 }

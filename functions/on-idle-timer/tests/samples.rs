@@ -1,19 +1,19 @@
-//! Every sample of on-idle-timer, sent to it, with the answer it has to give.
+//! Every sample of on-idle-timer, sent to it on an empty cluster, with the answer it has to give.
 
-use spec::Expect::{Nothing, Refused};
+use model::Outcome;
+use spec::{
+    Expect::{Nothing, Refused},
+    deliverer, empty_cluster, no_cluster, sample,
+};
+
+const NO_CLAIMS: &str = "the idle timer of cluster eu-west-prod ticked; this cluster serves no NodeClaims, so there is nothing to look after";
 
 #[test]
 fn each_sample_gets_its_answer() {
     let cases = [
-        ("tick", Nothing("the idle timer of cluster eu-west-prod ticked; this version takes no nodes down yet")),
-        (
-            "with-snapshot",
-            Nothing("the idle timer of cluster eu-west-prod ticked; this version takes no nodes down yet"),
-        ),
-        (
-            "data-in-base64",
-            Nothing("the idle timer of cluster eu-west-prod ticked; this version takes no nodes down yet"),
-        ),
+        ("tick", Nothing(NO_CLAIMS)),
+        ("with-snapshot", Nothing(NO_CLAIMS)),
+        ("data-in-base64", Nothing(NO_CLAIMS)),
         ("other-function", Nothing("events of type \"dev.pilotlight.deletion.requested.v1\" are for another function")),
         (
             "bad-tick",
@@ -24,5 +24,13 @@ fn each_sample_gets_its_answer() {
         ("bad-time", Refused("the CloudEvents attribute \"time\" must be a time as in \"2026-11-16T09:00:00Z\"")),
         ("bad-specversion", Refused("the CloudEvents attribute \"specversion\" must be \"1.0\"")),
     ];
-    spec::check_samples(on_idle_timer::function, &cases);
+    spec::check_samples(|| on_idle_timer::function(empty_cluster()), &cases);
+}
+
+#[tokio::test]
+async fn without_a_cluster_it_fails_and_says_what_to_set() {
+    let deliverer = deliverer(vec![on_idle_timer::function(no_cluster())], &[]);
+    let answer = host::in_process::call(&deliverer, "on-idle-timer", &sample("on-idle-timer", "tick")).await;
+    assert_eq!(answer.outcome(), Outcome::Failed);
+    assert!(answer.reason().contains("Set KUBECONFIG to a kubeconfig file"), "{}", answer.reason());
 }

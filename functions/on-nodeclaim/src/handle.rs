@@ -30,7 +30,7 @@ pub async fn handle(parts: Arc<Parts>, event: NodeClaimChanged) -> Answer {
             Read::Gone => return left_over::remove(&parts, &event).await,
         };
         let plan = decide::claim::plan(&seen.situation);
-        let carried = act::carry_out(&parts.cluster, &parts.providers, &seen.claim, &plan).await;
+        let carried = act::carry_out(&parts.cluster, &parts.providers, &seen.claim.claim, &plan).await;
         let conclusion = decide::claim::conclude(&seen.situation, &plan, &carried.results);
         match act::report(&parts.cluster, NAME, &seen.claim, carried.version, &conclusion, parts.now()).await {
             Reported::Next(Next::AtOnce) => {}

@@ -1,7 +1,10 @@
 //! What on-nodeclaim must know: the claim as it is now, its class, its node, and what can be had.
 
 use cluster::{ClaimAsRead, ClaimRead, ClusterError, NodeSearch};
-use decide::claim::{OfferingsSeen, Policy, Situation, Whose, needs_offerings};
+use decide::{
+    claim::{OfferingsSeen, Policy, Situation, Whose, needs_offerings},
+    money::{Money, PoolCap, caps},
+};
 use host::parts::{Parts, requirements_for};
 use model::{Answer, Claim, ConditionKind, Node, NodeClaimChanged, ObjectName, StockMemory, names};
 use std::collections::BTreeMap;
@@ -51,6 +54,7 @@ async fn look(parts: &Parts, event: &NodeClaimChanged) -> Result<Read, ClusterEr
         tracing::warn!(claim = %object.name, "{problem}");
     }
     let (offerings, stock) = choice(parts, &claim, ours.provider).await?;
+    let money = money(parts, &claim, &pool).await?;
     let class = parts.classes.of(&parts.cluster, &claim, ours).await?;
     let nodes = nodes(parts, &claim).await?;
     let situation = Situation {
@@ -60,6 +64,7 @@ async fn look(parts: &Parts, event: &NodeClaimChanged) -> Result<Read, ClusterEr
         stock,
         nodes,
         policy,
+        money,
         // Only Scaleway's user data holds a secret that outlives its use.
         tell_joined: ours.provider == provider_scaleway::PROVIDER,
         ours,
@@ -90,6 +95,22 @@ async fn choice(parts: &Parts, claim: &Claim, provider: &str) -> Result<(Offerin
         Err(failure) => OfferingsSeen::Failed(*failure),
     };
     Ok((offerings, parts.cluster.stock().await?))
+}
+
+/// What may still be spent, where a choice is to be made and somebody set a cap. The ledger is read before the claims: what
+/// is crossed out of it meanwhile makes our own write fail.
+async fn money(parts: &Parts, claim: &Claim, pool: &BTreeMap<String, String>) -> Result<Money, ClusterError> {
+    let name = claim.labels.get(names::NODE_POOL).map(String::as_str).unwrap_or_default();
+    let pool = PoolCap::read(name, pool);
+    if !needs_offerings(claim) || (pool.is_none() && parts.max_price.is_none()) {
+        return Ok(Money::default());
+    }
+    let (ledger, version) = parts.cluster.spending().await?.unzip();
+    let ledger = ledger.unwrap_or_default();
+    let claims = parts.cluster.claims().await?;
+    let known: Vec<Claim> = claims.into_iter().filter_map(ClaimRead::claim).collect();
+    let caps = caps(parts.max_price.as_ref(), pool, &ledger, &known, Some(&claim.key.claim));
+    Ok(Money { caps, ledger, version })
 }
 
 /// The nodes of the claim, once there can be one.

@@ -2,7 +2,7 @@
 
 mod answers;
 mod decisions;
-mod pools;
+pub mod pools;
 mod read;
 mod turn;
 
@@ -11,6 +11,7 @@ use model::{Answer, PodPending, PodRef, SnapshotCarried};
 use std::{sync::Arc, time::Instant};
 
 use decisions::{Decided, Decisions};
+pub use read::known_by_its_node;
 use read::{Claims, Waits};
 
 const NAME: &str = "on-pending-pod";
@@ -30,6 +31,11 @@ pub fn function(parts: PartsSource) -> Function {
             }
         }
     })
+}
+
+/// The same, for whoever goes on in the place of a lost event.
+pub async fn carry_on(parts: &Parts, event: PodPending) -> Answer {
+    handle(parts, &Decisions::default(), event).await
 }
 
 /// Answers for the pod of the event, from a decision about every pod that waits.

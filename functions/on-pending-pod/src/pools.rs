@@ -8,6 +8,7 @@ use cluster::{
 };
 use decide::{
     claim::{ClassSeen, Whose},
+    money::{Allowance, PoolCap},
     provision::PoolFacts,
     requirement::Requirements,
 };
@@ -32,6 +33,8 @@ const PLENTY: [(&str, i128); 4] = [("cpu", 10_000), ("memory", 1 << 50), ("ephem
 pub struct Pools {
     pub sources: Vec<PoolSource>,
     pub catalogues: Vec<Catalogue>,
+    /// What may be spent: the cluster's cap, and the ledger.
+    allowance: Allowance,
     /// By the pool's name.
     pub facts: BTreeMap<String, PoolFacts>,
     pub problems: Vec<Problem>,
@@ -44,7 +47,7 @@ pub async fn look(parts: &Parts) -> Result<Pools, ClusterError> {
         found.push(implied());
     }
     let stock = parts.cluster.stock().await?;
-    let mut pools = Pools { problems, ..Pools::default() };
+    let mut pools = Pools { problems, allowance: allowance(parts, &found).await?, ..Pools::default() };
     let mut offered: BTreeMap<&'static str, Result<Vec<Offering>, String>> = BTreeMap::new();
     for pool in found {
         let Some(claim) = as_claim(&pool) else { continue };
@@ -105,6 +108,7 @@ impl Pools {
             expire_after: template.expire_after.clone(),
             termination_grace_period: template.termination_grace_period.clone(),
             offerings: offerings.clone().into(),
+            allowance: Allowance { pool: cap_of(&pool), ..self.allowance.clone() },
         };
         self.facts.insert(name, facts);
         let catalogue = served.map(|_| {
@@ -126,6 +130,19 @@ impl Pools {
             }
         }
     }
+}
+
+/// The ledger is read only where somebody set a cap.
+async fn allowance(parts: &Parts, pools: &[NodePool]) -> Result<Allowance, ClusterError> {
+    let cluster = parts.max_price.clone();
+    let is_capped = cluster.is_some() || pools.iter().any(|pool| cap_of(pool).is_some());
+    let ledger = if is_capped { parts.cluster.spending().await? } else { None };
+    let ledger = ledger.map(|(ledger, _)| ledger).unwrap_or_default().into();
+    Ok(Allowance { cluster, pool: None, ledger })
+}
+
+fn cap_of(pool: &NodePool) -> Option<PoolCap> {
+    PoolCap::read(pool.metadata.name.as_deref()?, pool.metadata.annotations.as_ref()?)
 }
 
 async fn offerings(parts: &Parts, provider: &str) -> Result<Vec<Offering>, String> {

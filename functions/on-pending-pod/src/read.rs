@@ -151,7 +151,7 @@ impl Seen {
 }
 
 /// What a kubelet calls its machine is not always what its provider calls it; the name of the Node is beyond doubt.
-fn known_by_its_node(claim: &mut ClaimRead) {
+pub fn known_by_its_node(claim: &mut ClaimRead) {
     if let ClaimRead::Claim(read) = claim
         && read.claim.status.node.is_some()
     {

@@ -1,6 +1,6 @@
 //! Making claims, when it is our turn: with the NodeClaims that there are now, not those that were there a moment ago.
 
-use cluster::{OurTurn, Turn};
+use cluster::{OurTurn, PROVISIONING, Turn};
 use core::time::Duration;
 use decide::provision::{Provisioning, Told};
 use host::parts::Parts;
@@ -26,7 +26,7 @@ pub async fn make(parts: &Parts, seen: Seen, plan: Provisioning) -> Result<(Seen
         return Ok((seen, plan));
     }
     let holder = format!("{NAME}-{:016x}", SystemChance.number());
-    let mut turn = match parts.cluster.take_turn(&holder, parts.now()).await {
+    let mut turn = match parts.cluster.take_turn(PROVISIONING, &holder, parts.now()).await {
         Ok(Turn::Ours(turn)) => Some(turn),
         Ok(Turn::Others { .. }) => return Err(others()),
         Err(error) => return Err(failed(error.to_string())),

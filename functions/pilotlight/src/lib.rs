@@ -107,7 +107,7 @@ pub fn functions(parts: PartsSource) -> Vec<Function> {
         on_pending_pod::function(parts.clone()),
         on_nodeclaim::function(parts.clone()),
         on_workspace::function(),
-        on_idle_timer::function(),
+        on_idle_timer::function(parts.clone()),
         on_delete::function(parts),
     ]
 }

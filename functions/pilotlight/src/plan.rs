@@ -1,9 +1,11 @@
 //! `pilotlight plan`: what would be done with a cluster that is given as YAML files. No cluster, no cloud, no network.
 
 mod answer;
+mod budgets;
 mod bundled;
 mod catalogue;
 mod complete;
+mod consolidate;
 mod files;
 mod link;
 mod manifest;
@@ -32,6 +34,7 @@ pub const AFTER_HELP: &str = "Examples:
   pilotlight plan -f cluster.yaml                            what the providers' own catalogues offer
   pilotlight plan -f nodes/ -f pods.yaml --catalog types.json -o json
   kubectl get nodes,nodeclaims,nodepools,pods,ds -A -o yaml | pilotlight plan -f -
+  kubectl get nodes,nodeclaims,nodepools,pods,ds,pdb -A -o yaml | pilotlight plan -f - --consolidate
 
 Exit: 0; 2 if a pod has no option; 1 for an error in the input, which names file, document and field.
 SCHEDULER_CONFIG, PREFERENCE_POLICY and MIN_VALUES_POLICY, if set, are read as Karpenter reads them. More: docs/plan.md";
@@ -47,6 +50,9 @@ pub struct Plan {
     /// The time in the cluster, RFC 3339; the real one if not set
     #[arg(long, value_name = "TIME", value_parser = instant)]
     now: Option<Timestamp>,
+    /// Say too which nodes would be taken away or replaced, and why each other one stays
+    #[arg(long)]
+    consolidate: bool,
     /// Whether preferences steer at all; PREFERENCE_POLICY or Respect if not set
     #[arg(long, value_enum)]
     preference_policy: Option<PreferencePolicy>,
@@ -113,7 +119,7 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     let mut manifest = Manifest::default();
     files::read_all(&arguments.file, &mut manifest)?;
     let now = arguments.now.unwrap_or_else(Timestamp::now);
-    complete::complete(&mut manifest, now);
+    complete::complete(&mut manifest, now, arguments.consolidate);
     let market = match &arguments.catalog {
         Some(file) => Market::from_file(file)?,
         None => bundled::market(&mut manifest)?,
@@ -128,6 +134,9 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     let (placing, solve) = solve(&read, arguments);
     let most = if arguments.max_offerings == 0 { usize::MAX } else { arguments.max_offerings };
     let mut answer = Answer::new(&source, &read, &placing, &market, most, solve);
+    if arguments.consolidate {
+        consolidate::add(&mut answer, &source, read, &market, most, arguments.timeout);
+    }
     answer.warnings.splice(0..0, warnings);
     Ok(answer)
 }

@@ -52,22 +52,42 @@ fn holds(expected: &Value, found: &Value, path: &str, missing: &mut Vec<String>)
 
 #[test]
 fn every_scenario_is_answered_as_its_file_says() {
+    play(&folder(), &["-o", "json"], 13);
+}
+
+#[test]
+fn every_scenario_of_nodes_that_go_is_answered_as_its_file_says() {
+    play(&folder().with_file_name("consolidate"), &["-o", "json", "--consolidate"], 12);
+}
+
+#[test]
+fn the_table_says_which_nodes_go_and_why_the_others_stay() {
+    let file = folder().with_file_name("consolidate").join("delete.yaml");
+    let text = String::from_utf8(with_catalogue(&file, &["--consolidate"]).stdout).unwrap();
+    for words in
+        ["NODES THAT GO", "half", "Underutilized", "NODES THAT STAY", "full", "PodDoNotDisrupt", "1 node goes, 0 come"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+fn play(folder: &Path, arguments: &[&str], least: usize) {
     let mut played = 0;
-    for entry in fs::read_dir(folder()).unwrap() {
+    for entry in fs::read_dir(folder).unwrap() {
         let file = entry.unwrap().path();
         if file.extension().is_none_or(|extension| extension != "yaml") {
             continue;
         }
         let expected: Value =
             serde_json::from_str(&fs::read_to_string(file.with_extension("expected.json")).unwrap()).unwrap();
-        let output = with_catalogue(&file, &["-o", "json"]);
+        let output = with_catalogue(&file, arguments);
         let mut missing = Vec::new();
         holds(&expected["answer"], &json(&output), "answer", &mut missing);
         assert!(missing.is_empty(), "{}: {missing:#?}", file.display());
         assert_eq!(output.status.code().map(Value::from).as_ref(), Some(&expected["exit"]), "{}", file.display());
         played += 1;
     }
-    assert!(played >= 13, "only {played} scenarios were found");
+    assert!(played >= least, "only {played} scenarios were found");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The actions of a plan, in order, each with its result.
 
-use cluster::{ClaimAsRead, Cluster, ClusterError, Evicted};
+use cluster::{Cluster, ClusterError, Evicted};
 use futures_util::future::join_all;
-use model::{Action, ActionResult, Gone, Plan, ResourceVersion};
+use model::{Action, ActionResult, Claim, Gone, Plan, Reservation, ResourceVersion};
 
 use crate::Providers;
 
@@ -16,9 +16,9 @@ pub struct Carried {
 }
 
 /// The first action that does not come out ends it. Evictions and deletions of pods stand side by side: all are tried.
-pub async fn carry_out(cluster: &Cluster, providers: &Providers, claim: &ClaimAsRead, plan: &Plan) -> Carried {
+pub async fn carry_out(cluster: &Cluster, providers: &Providers, claim: &Claim, plan: &Plan) -> Carried {
     let mut results = Vec::with_capacity(plan.actions.len());
-    let mut version = claim.claim.version.clone();
+    let mut version = claim.version.clone();
     let mut rest = plan.actions.as_slice();
     while let Some(action) = rest.first() {
         let together = rest.iter().take_while(|action| is_about_a_pod(action)).count().max(1);
@@ -37,7 +37,7 @@ pub async fn carry_out(cluster: &Cluster, providers: &Providers, claim: &ClaimAs
     }
     results.resize(plan.actions.len(), ActionResult::NotTried);
     for (action, result) in plan.actions.iter().zip(&results) {
-        tracing::debug!(claim = %claim.claim.key.name, action = name(action), ?result, "acted");
+        tracing::debug!(claim = %claim.key.name, action = name(action), ?result, "acted");
     }
     Carried { results, version }
 }
@@ -75,13 +75,13 @@ async fn about_a_pod(cluster: &Cluster, action: &Action) -> ActionResult {
 async fn one(
     cluster: &Cluster,
     providers: &Providers,
-    claim: &ClaimAsRead,
+    claim: &Claim,
     version: &mut ResourceVersion,
     action: &Action,
 ) -> ActionResult {
     match action {
         Action::ChangeClaim(change) => {
-            match cluster.change_claim(&claim.claim.key, version, &claim.claim.finalizers, change).await {
+            match cluster.change_claim(&claim.key, version, &claim.finalizers, change).await {
                 Ok(new) => {
                     *version = new;
                     ActionResult::Done
@@ -89,7 +89,10 @@ async fn one(
                 Err(error) => failed(&error),
             }
         }
-        Action::DeleteClaim => done(cluster.delete_claim(&claim.claim.key).await),
+        Action::Reserve(Reservation { before, version, after }) => {
+            done(cluster.write_spending(before, version.as_ref(), after).await)
+        }
+        Action::DeleteClaim => done(cluster.delete_claim(&claim.key).await),
         Action::ChangeNode(change) => done(cluster.change_node(change).await),
         Action::DeleteNode { name, uid } => done(cluster.delete_node(name, uid).await),
         Action::Evict(_) | Action::DeletePod { .. } => about_a_pod(cluster, action).await,
@@ -130,6 +133,7 @@ fn failed(error: &ClusterError) -> ActionResult {
 fn name(action: &Action) -> &'static str {
     match action {
         Action::ChangeClaim(_) => "change claim",
+        Action::Reserve(_) => "reserve money",
         Action::DeleteClaim => "delete claim",
         Action::ChangeNode(_) => "change node",
         Action::DeleteNode { .. } => "delete node",

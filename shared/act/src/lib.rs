@@ -4,11 +4,13 @@
 //! and which the next invocation starts from.
 
 mod carry_out;
+mod command;
 mod providers;
 mod provision;
 mod report;
 
 pub use carry_out::{Carried, carry_out};
+pub use command::{Acted, CommandSeen, carry_out_command};
 pub use providers::Providers;
 pub use provision::{make_claims, tell_pods};
 pub use report::{Reported, report};

@@ -1,5 +1,6 @@
 //! The claim's status: one write that says what changed, and nothing where nothing did.
 
+use jiff::Timestamp;
 use kube::api::Patch;
 use model::{Claim, ClaimStatus, Condition, ConditionKind, Quantity, ResourceVersion, Resources};
 use serde_json::{Map, Value, json};
@@ -37,7 +38,7 @@ impl Cluster {
 
 /// What a merge patch of the status has to say.
 fn changes(read: &ClaimAsRead, wanted: &ClaimStatus) -> Map<String, Value> {
-    let ClaimStatus { provider_id, node, image, capacity, allocatable, conditions } = wanted;
+    let ClaimStatus { provider_id, node, image, capacity, allocatable, conditions, last_pod_event } = wanted;
     let before = &read.claim.status;
     let mut patch = Map::new();
     let texts = [
@@ -49,6 +50,10 @@ fn changes(read: &ClaimAsRead, wanted: &ClaimStatus) -> Map<String, Value> {
         if before != wanted {
             patch.insert(field.to_owned(), json!(wanted));
         }
+    }
+    let seconds = |at: &Option<Timestamp>| at.map(in_seconds);
+    if seconds(&before.last_pod_event) != seconds(last_pod_event) {
+        patch.insert("lastPodEventTime".to_owned(), json!(seconds(last_pod_event).map(|at| at.to_string())));
     }
     for (field, before, wanted) in
         [("capacity", &before.capacity, capacity), ("allocatable", &before.allocatable, allocatable)]

@@ -9,7 +9,7 @@ use kube::{
     Api,
     api::{ObjectMeta, PostParams},
 };
-use model::{InstanceKey, Note, PodNote, PodRef};
+use model::{InstanceKey, Node, Note, PodNote, PodRef};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Cluster, ClusterError, FIELD_MANAGER, ask::Asking, rights};
@@ -42,6 +42,26 @@ impl Cluster {
         let asking = Asking::new(rights::CREATE_EVENT, "noting an Event about NodeClaim", claim.name.as_str());
         let Note { warning, reason, text } = note;
         self.say(asking, function, &Saying { about: about_claim(claim), warning: *warning, reason, text }, now).await
+    }
+
+    /// The same, about a Node.
+    pub async fn note_node(
+        &self,
+        function: &str,
+        node: &Node,
+        note: &Note,
+        now: Timestamp,
+    ) -> Result<(), ClusterError> {
+        let asking = Asking::new(rights::CREATE_EVENT, "noting an Event about Node", node.name.as_str());
+        let about = ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Node".to_owned()),
+            name: Some(node.name.to_string()),
+            uid: Some(node.uid.to_string()),
+            ..ObjectReference::default()
+        };
+        let Note { warning, reason, text } = note;
+        self.say(asking, function, &Saying { about, warning: *warning, reason, text }, now).await
     }
 
     /// The same, about a pod, in its namespace.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use crate::{Cluster, ClusterError, FIELD_MANAGER, ask::Asking, change::patching, rights};
 
 /// Marks our Leases, and names the machine.
-const MACHINE: &str = "pilotlight.dev/machine";
+pub(crate) const MACHINE: &str = "pilotlight.dev/machine";
 /// How far the machine has come, in its provider's words.
 const NOTE: &str = "pilotlight.dev/note";
 

@@ -76,7 +76,7 @@ impl Cluster {
         Ok(found.into_values().collect())
     }
 
-    async fn nodes_with(&self, labels: &str) -> Result<Vec<Node>, ClusterError> {
+    pub(crate) async fn nodes_with(&self, labels: &str) -> Result<Vec<Node>, ClusterError> {
         let asking = Asking::new(rights::LIST_NODES, "listing Nodes", labels);
         let which = if labels.is_empty() { ListParams::default() } else { ListParams::default().labels(labels) };
         let nodes = self.list(asking, &self.node_api(), which).await?;

@@ -75,7 +75,7 @@ impl Cluster {
         Ok(pods.iter().filter(|pod| waits(pod)).filter_map(|pod| Uid::new(pod.metadata.uid.clone()?).ok()).collect())
     }
 
-    async fn pods_where(&self, which: &str) -> Result<Vec<KubePod>, ClusterError> {
+    pub(crate) async fn pods_where(&self, which: &str) -> Result<Vec<KubePod>, ClusterError> {
         let which = ListParams::default().fields(&format!("{which},{NOT_OVER}"));
         self.all(rights::LIST_PODS, "listing pods", which).await
     }

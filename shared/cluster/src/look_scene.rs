@@ -89,6 +89,22 @@ impl Cluster {
         Ok(())
     }
 
+    /// The same, with every list: pods that run may have to move, with their volumes and budgets.
+    pub async fn whole_source(&self) -> Result<SceneSource, ClusterError> {
+        Ok(SceneSource {
+            pods: self.all(rights::LIST_PODS, "listing pods", ListParams::default().fields(NOT_OVER)).await?,
+            nodes: self.every(rights::LIST_NODES, "listing Nodes").await?,
+            daemon_sets: self.every(rights::LIST_DAEMONS, "listing DaemonSets").await?,
+            volume_claims: self.every(rights::LIST_VOLUME_CLAIMS, "listing volume claims").await?,
+            volumes: self.every(rights::LIST_VOLUMES, "listing volumes").await?,
+            storage_classes: self.every(rights::LIST_STORAGE_CLASSES, "listing StorageClasses").await?,
+            csi_nodes: self.every(rights::LIST_CSI_NODES, "listing CSINodes").await?,
+            namespaces: self.every(rights::LIST_NAMESPACES, "listing namespaces").await?,
+            budgets: self.every(rights::LIST_BUDGETS, "listing PodDisruptionBudgets").await?,
+            ..SceneSource::default()
+        })
+    }
+
     /// Every NodePool that can be read, and those that cannot. None of either where nobody serves them.
     pub async fn pools(&self) -> Result<(Vec<NodePool>, Vec<Problem>), ClusterError> {
         let asking = Asking::new(rights::LIST_POOLS, "listing NodePools", "");

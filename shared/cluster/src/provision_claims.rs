@@ -8,12 +8,13 @@ use kube::{
     Api,
     api::{ObjectMeta, PostParams},
 };
-use model::{ClaimToMake, ClassRef, Resources, Taint, place::PoolRequirement};
+use model::{ClaimToMake, ClassRef, Manifest, ObjectName, Resources, Taint, place::PoolRequirement};
 
 use crate::{
     Cluster, ClusterError, FIELD_MANAGER,
     ask::Asking,
     crd::{NodeClaim, NodeClaimSpec, NodeClassReference, Requests, RequirementWithMinimum},
+    error::Kind,
     rights,
 };
 
@@ -30,15 +31,29 @@ impl Cluster {
         let asking = Asking::new(rights::CREATE_CLAIM, "making NodeClaim", claim.name.as_str());
         let api: Api<NodeClaim> = Api::all(self.client().clone());
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        match self.change(asking, api.create(&how, &object(claim))).await {
-            Ok(_) => Ok(Made::Now),
-            Err(error) if error.is_conflict() => Ok(Made::Before),
-            Err(error) => Err(error),
-        }
+        made(self.change(asking, api.create(&how, &object(claim))).await)
+    }
+
+    /// The same, of a claim that was written down before.
+    pub async fn make_as_written(&self, name: &ObjectName, manifest: &Manifest) -> Result<Made, ClusterError> {
+        let asking = Asking::new(rights::CREATE_CLAIM, "making NodeClaim", name.as_str());
+        let claim: NodeClaim = serde_json::from_str(&manifest.0)
+            .map_err(|error| asking.error(Kind::Invalid { why: error.to_string() }))?;
+        let api: Api<NodeClaim> = Api::all(self.client().clone());
+        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        made(self.change(asking, api.create(&how, &claim)).await)
     }
 }
 
-fn object(claim: &ClaimToMake) -> NodeClaim {
+fn made<T>(result: Result<T, ClusterError>) -> Result<Made, ClusterError> {
+    match result {
+        Ok(_) => Ok(Made::Now),
+        Err(error) if error.is_conflict() => Ok(Made::Before),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) fn object(claim: &ClaimToMake) -> NodeClaim {
     let ClaimToMake {
         name,
         owner,

@@ -35,9 +35,19 @@ pub struct ClaimAsRead {
     pub claim: Claim,
     pub(crate) status: Value,
     pub(crate) generation: Option<i64>,
+    /// As it is written, `Never` too.
+    pub(crate) expire_after: Option<String>,
 }
 
 impl ClaimRead {
+    /// `None` for one that cannot be read.
+    pub fn claim(self) -> Option<Claim> {
+        match self {
+            ClaimRead::Claim(read) => Some(read.claim),
+            ClaimRead::Malformed(_) => None,
+        }
+    }
+
     pub fn key(&self) -> &InstanceKey {
         match self {
             ClaimRead::Claim(read) => &read.claim.key,
@@ -53,6 +63,7 @@ pub fn read_claim(object: DynamicObject) -> Result<ClaimRead, String> {
     let key = InstanceKey { claim: identity.uid, name: identity.name };
     let generation = metadata.generation;
     let status = data["status"].take();
+    let expire_after = data["spec"]["expireAfter"].as_str().map(str::to_owned);
     let read = parts(&data["spec"], &status, identity.created_at).map(|parts| Claim {
         key: key.clone(),
         version: identity.version,
@@ -72,7 +83,7 @@ pub fn read_claim(object: DynamicObject) -> Result<ClaimRead, String> {
         status: parts.status,
     });
     Ok(match read {
-        Ok(claim) => ClaimRead::Claim(Box::new(ClaimAsRead { claim, status, generation })),
+        Ok(claim) => ClaimRead::Claim(Box::new(ClaimAsRead { claim, status, generation, expire_after })),
         Err(why) => ClaimRead::Malformed(Malformed { key, why: cut(&why) }),
     })
 }
@@ -131,6 +142,7 @@ fn read_status(raw: &Value, created_at: Timestamp) -> Result<ClaimStatus, String
         capacity: resources("status.capacity", &status.capacity)?,
         allocatable: resources("status.allocatable", &status.allocatable)?,
         conditions: conditions.filter_map(|raw| condition(raw, created_at)).collect(),
+        last_pod_event: status.last_pod_event_time.and_then(|text| text.parse().ok()),
     })
 }
 

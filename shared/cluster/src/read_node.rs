@@ -1,10 +1,13 @@
 //! A Node as it was read, in our words.
 
 use k8s_openapi::{
-    api::core::v1::Node as KubeNode,
-    apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::OwnerReference},
+    api::core::v1::{Node as KubeNode, NodeCondition as KubeNodeCondition},
+    apimachinery::pkg::{
+        api::resource::Quantity,
+        apis::meta::v1::{OwnerReference, Time},
+    },
 };
-use model::{Node, Resources, Taint, Truth, Uid};
+use model::{Node, NodeCondition, Resources, Taint, Truth, Uid};
 use std::collections::BTreeMap;
 
 use crate::fields::{deleted_at, identity};
@@ -16,7 +19,8 @@ pub(crate) fn read_node(node: KubeNode) -> Result<Node, String> {
     let (spec, status) = (spec.unwrap_or_default(), status.unwrap_or_default());
     let conditions = status.conditions.unwrap_or_default();
     let ready = conditions.iter().find(|condition| condition.type_ == "Ready");
-    let os_image = status.node_info.map(|info| info.os_image).filter(|image| !image.is_empty());
+    let info = status.node_info.unwrap_or_default();
+    let said = |text: String| Some(text).filter(|text| !text.is_empty());
     Ok(Node {
         name: identity.name,
         uid: identity.uid,
@@ -30,15 +34,27 @@ pub(crate) fn read_node(node: KubeNode) -> Result<Node, String> {
         owners: metadata.owner_references.unwrap_or_default().into_iter().filter_map(owner).collect(),
         taints: spec.taints.unwrap_or_default().into_iter().filter_map(taint).collect(),
         unschedulable: spec.unschedulable.unwrap_or(false),
-        ready: match ready.map(|condition| condition.status.as_str()) {
-            Some("True") => Truth::True,
-            Some("False") => Truth::False,
-            _ => Truth::Unknown,
-        },
+        ready: ready.map_or(Truth::Unknown, |condition| truth(&condition.status)),
         capacity: amounts(status.capacity),
         allocatable: amounts(status.allocatable),
-        os_image,
+        os_image: said(info.os_image),
+        boot_id: said(info.boot_id),
+        conditions: conditions.into_iter().map(condition).collect(),
     })
+}
+
+fn condition(given: KubeNodeCondition) -> NodeCondition {
+    NodeCondition {
+        status: truth(&given.status),
+        kind: given.type_,
+        reason: given.reason.unwrap_or_default(),
+        message: given.message.unwrap_or_default(),
+        since: given.last_transition_time.map(|Time(at)| at),
+    }
+}
+
+fn truth(text: &str) -> Truth {
+    [Truth::True, Truth::False].into_iter().find(|truth| truth.as_str() == text).unwrap_or(Truth::Unknown)
 }
 
 fn owner(reference: OwnerReference) -> Option<Uid> {

@@ -34,6 +34,7 @@ pub(crate) const PATCH_CLAIM_STATUS: Right<'_> = everywhere("patch", KARPENTER, 
 pub(crate) const DELETE_CLAIM: Right<'_> = everywhere("delete", KARPENTER, "nodeclaims");
 pub(crate) const GET_POOL: Right<'_> = everywhere("get", KARPENTER, "nodepools");
 pub(crate) const LIST_POOLS: Right<'_> = everywhere("list", KARPENTER, "nodepools");
+pub(crate) const PATCH_POOL: Right<'_> = everywhere("patch", KARPENTER, "nodepools");
 pub(crate) const GET_NODE: Right<'_> = everywhere("get", "", "nodes");
 pub(crate) const LIST_NODES: Right<'_> = everywhere("list", "", "nodes");
 pub(crate) const PATCH_NODE: Right<'_> = everywhere("patch", "", "nodes");
@@ -61,6 +62,7 @@ pub(crate) const GET_OWN_LEASE: Right<'_> = Right { place: Place::Own, ..GET_LEA
 pub(crate) const CREATE_OWN_LEASE: Right<'_> = Right { verb: "create", ..GET_OWN_LEASE };
 pub(crate) const LIST_OWN_LEASES: Right<'_> = Right { verb: "list", ..GET_OWN_LEASE };
 pub(crate) const PATCH_OWN_LEASE: Right<'_> = Right { verb: "patch", ..GET_OWN_LEASE };
+pub(crate) const DELETE_OWN_LEASE: Right<'_> = Right { verb: "delete", ..GET_OWN_LEASE };
 pub(crate) const GET_SECRET: Right<'_> = Right { verb: "get", group: "", resource: "secrets", place: Place::Own };
 pub(crate) const GET_STOCK: Right<'_> = Right { verb: "get", group: "", resource: "configmaps", place: Place::Own };
 pub(crate) const CREATE_STOCK: Right<'_> = Right { verb: "create", ..GET_STOCK };
@@ -92,6 +94,7 @@ pub const ALL: &[Right<'_>] = &[
     DELETE_CLAIM,
     GET_POOL,
     LIST_POOLS,
+    PATCH_POOL,
     GET_NODE,
     LIST_NODES,
     PATCH_NODE,
@@ -118,6 +121,7 @@ pub const ALL: &[Right<'_>] = &[
     CREATE_OWN_LEASE,
     LIST_OWN_LEASES,
     PATCH_OWN_LEASE,
+    DELETE_OWN_LEASE,
     GET_SECRET,
     GET_STOCK,
     CREATE_STOCK,

@@ -9,6 +9,7 @@ mod budgets;
 mod catalogue;
 mod daemons;
 mod in_flight;
+mod inventory;
 mod nodes;
 mod placed;
 mod pods;
@@ -36,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{crd::NodePool, read_claim::ClaimRead};
 
 pub use catalogue::{catalogue, machine_quotas};
+pub use inventory::{ClassNow, Told, class_hash, read_inventory};
 pub use nodes::going;
 pub use placed::{Taken, taken};
 pub(crate) use pods::waits;

@@ -6,13 +6,15 @@ use kube::{
     Api,
     api::{ObjectMeta, Patch, PostParams},
 };
-use model::{OfferingId, Scope, StockMemory, Unavailable};
+use model::{OfferingId, ResourceVersion, Scope, StockLine, StockMemory, Unavailable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
-use crate::{Cluster, ClusterError, FIELD_MANAGER, ask::Asking, change::patching, launch_record::WrittenId, rights};
+use crate::{
+    Cluster, ClusterError, FIELD_MANAGER, ask::Asking, change::patching, fields, launch_record::WrittenId, rights,
+};
 
 const NAME: &str = "pilotlight-stock";
 /// How often a write that somebody else overtook is made again. The last does not insist on what it read.
@@ -45,6 +47,26 @@ impl Cluster {
             }
         }
         Ok(())
+    }
+
+    /// Every line, also what cannot be read, and the version that they were read in; `None` where nothing is remembered.
+    pub async fn stock_lines(&self) -> Result<Option<(Vec<StockLine>, ResourceVersion)>, ClusterError> {
+        let asking = Asking::new(rights::GET_STOCK, "reading ConfigMap", NAME);
+        let Some(map) = self.stock_map().await? else { return Ok(None) };
+        let version = fields::version(&map.metadata).map_err(|why| asking.nonsense(why))?;
+        let lines = map.data.unwrap_or_default().into_iter();
+        Ok(Some((lines.map(|(key, text)| StockLine { line: parse(&text), key }).collect(), version)))
+    }
+
+    /// Removes these lines, unless somebody has written there since they were read.
+    pub async fn forget(&self, keys: &[String], version: &ResourceVersion) -> Result<(), ClusterError> {
+        let data: Map<String, Value> = keys.iter().map(|key| (key.clone(), Value::Null)).collect();
+        let patch = json!({ "metadata": { "resourceVersion": version.as_str() }, "data": data });
+        let asking = Asking::new(rights::PATCH_STOCK, "changing ConfigMap", NAME);
+        match self.change(asking, self.config_maps().patch(NAME, &patching(), &Patch::Merge(patch))).await {
+            Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     async fn stock_map(&self) -> Result<Option<ConfigMap>, ClusterError> {

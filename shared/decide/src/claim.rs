@@ -20,7 +20,7 @@ use model::{
 };
 use std::collections::BTreeMap;
 
-use crate::conditions;
+use crate::{conditions, money::Money};
 
 pub use policy::Policy;
 pub use whose::{AlsoManage, Ours, Whose, depends_on_karpenter, provider_of_class, whose};
@@ -38,6 +38,7 @@ pub struct Situation {
     /// The nodes that belong to the claim.
     pub nodes: Vec<Node>,
     pub policy: Policy,
+    pub money: Money,
     /// The provider keeps secrets for joining, and wants to hear when they are not needed any more.
     pub tell_joined: bool,
     pub now: Timestamp,
@@ -80,6 +81,12 @@ pub fn needs_offerings(claim: &Claim) -> bool {
     matches!(phase(claim), Phase::Choosing)
 }
 
+/// Whether more is to come of it, up or down. `tell_joined` as in [`Situation`].
+pub fn is_unfinished(claim: &Claim, tell_joined: bool) -> bool {
+    let untold = || tell_joined && claim.record().is_some_and(|record| !record.told_joined);
+    !matches!(phase(claim), Phase::Settled) || untold()
+}
+
 fn phase(claim: &Claim) -> Phase<'_> {
     match &claim.launch {
         _ if claim.deleted_at.is_some() => Phase::Leaving,
@@ -99,6 +106,8 @@ pub fn plan(seen: &Situation) -> Plan {
         Phase::Launching(record) => launch::resume(seen, record),
         Phase::Registering => registration::plan(seen),
         Phase::Initializing => initialization::plan(seen),
+        // Nothing behind it: every second counts, and its pods are waiting to be told.
+        Phase::Settled if notice(seen).is_some() => vec![Action::DeleteClaim],
         Phase::Settled => joined::plan(seen),
     };
     Plan { actions }
@@ -119,6 +128,10 @@ pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conc
             let untold = joined::conclude(&mut ending, plan, results);
             initialization::conclude(&mut ending, plan, untold)
         }
+        Phase::Settled if is_giving_up(plan) => {
+            let kind = notice(seen).unwrap_or_default().to_owned();
+            give_up(&mut ending, "SpotInterrupted", format!("the cloud takes the machine away in a moment ({kind})"))
+        }
         Phase::Settled => joined::conclude(&mut ending, plan, results).unwrap_or_else(|| {
             let node = seen.claim.status.node.as_deref().unwrap_or("?");
             Next::Answer(Answer::nothing(format!("{} is ready on node {node}", ending.subject())))
@@ -127,10 +140,18 @@ pub fn conclude(seen: &Situation, plan: &Plan, results: &[ActionResult]) -> Conc
     ending.end(next)
 }
 
+/// The notice of a cloud that takes the machine of this claim away, whatever we do. What runs there can only be told at once.
+fn notice(seen: &Situation) -> Option<&str> {
+    let conditions = seen.nodes.iter().flat_map(|node| &node.conditions);
+    conditions.into_iter().find(|one| crate::repair::is_notice(one)).map(|one| one.kind.as_str())
+}
+
 /// A write that somebody else won, or that did not work: what was planned behind it has not happened.
 fn cut_short(plan: &Plan, results: &[ActionResult]) -> Option<Next> {
     plan.actions.iter().zip(results).find_map(|(action, result)| match (action, result) {
         (_, ActionResult::Lost) => Some(later("somebody else is working on it", Duration::from_secs(1))),
+        // Somebody removed the ledger: it is made again.
+        (Action::Reserve(_), ActionResult::WasGone) => Some(later("what is spent is counted", Duration::from_secs(1))),
         // The claim is still there, and so are its times.
         (Action::ChangeNode(_), ActionResult::WasGone) => Some(later("its node is gone", Duration::from_secs(1))),
         (_, ActionResult::WasGone) => Some(Next::Answer(Answer::nothing("it is gone"))),

@@ -11,6 +11,7 @@
 //! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
 //! | `ground`, `places`, `order`, `find`, `open`, `solver`, `again` | the solve, and what is tried when pods are left out |
 //! | `improve` | packing anew where only amounts bind |
+//! | `moving` | the same ground again and again, with nodes taken away |
 //! | `explain`, `answer` | what is said about it |
 
 mod again;
@@ -28,6 +29,7 @@ mod improve;
 mod learn;
 mod limits;
 mod mask;
+pub(crate) mod moving;
 mod needs;
 mod open;
 mod order;
@@ -42,6 +44,7 @@ mod states;
 mod taints;
 mod words;
 
+pub(crate) use amounts::is_accelerator;
 use model::place::{Placing, Scene};
 
 /// Places every pod of the scene that can be placed, and says of each other one why not.

@@ -3,20 +3,22 @@
 //! A claim is made for certain pods and says so. Until they are bound, its room is theirs: whoever decides next, in whatever
 //! process, finds that on the claim and makes no second one.
 
-mod claims;
-mod learn;
-mod machines;
+pub(crate) mod claims;
+pub(crate) mod learn;
+pub(crate) mod machines;
 mod naming;
-mod nominations;
+pub(crate) mod nominations;
+mod purse;
 mod words;
 
 use jiff::Timestamp;
 use model::{
     Claim, ClaimToMake, ClassRef, ObjectName, Offering, PodNote, PodRef, PoolRef,
-    place::{Code, Placing, PodToPlace, Scene, Where, Why},
+    place::{ClaimPlanned, Code, Placing, PodToPlace, Scene, Where, Why},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
+use crate::money::Allowance;
 pub use nominations::nominations;
 pub use words::{LONGEST_TEXT, on_its_way};
 
@@ -45,6 +47,7 @@ pub struct PoolFacts {
     pub termination_grace_period: Option<String>,
     /// What its catalogue was made from.
     pub offerings: Arc<[Offering]>,
+    pub allowance: Allowance,
 }
 
 /// What is to be done, and what there is to say.
@@ -101,10 +104,9 @@ pub fn plan(situation: &Situation, still_time: &mut dyn FnMut() -> bool) -> Prov
             break;
         }
         for pin in &pinned {
-            let claim = provisioning.claims.len();
+            let told = made(&scene, &pin.planned, &mut maker, &mut provisioning);
             let pods = pin.planned.pods.iter().filter_map(|at| scene.pods.get(*at));
-            provisioning.pods.extend(pods.map(|pod| (reference(pod), Told::Coming { claim })));
-            provisioning.claims.extend(maker.make(&scene, &pin.planned));
+            provisioning.pods.extend(pods.map(|pod| (reference(pod), told.clone())));
         }
         machines::give(&mut scene, pinned);
     }
@@ -129,16 +131,30 @@ fn asks_for_gpus(pod: &PodToPlace) -> bool {
 }
 
 fn tell(scene: &Scene, placing: &Placing, maker: &mut claims::Maker<'_>, provisioning: &mut Provisioning) {
-    let before = provisioning.claims.len();
-    provisioning.claims.extend(placing.claims.iter().filter_map(|planned| maker.make(scene, planned)));
+    let claims: Vec<Told> = placing.claims.iter().map(|planned| made(scene, planned, maker, provisioning)).collect();
     for (pod, place) in scene.pods.iter().zip(&placing.pods) {
         let told = match place {
-            Where::Claim(at) => Told::Coming { claim: before + at },
+            Where::Claim(at) => claims.get(*at).cloned().unwrap_or_else(|| no_money(String::new())),
             Where::Node(_) => Told::HasRoom { on: place.name(scene, placing).unwrap_or_default() },
             Where::Nowhere(why) => Told::NoNode(why.clone()),
         };
         provisioning.pods.push((reference(pod), told));
     }
+}
+
+/// What the pods of a planned claim are told: that it is made, or that there is no money for it.
+fn made(scene: &Scene, planned: &ClaimPlanned, maker: &mut claims::Maker<'_>, provisioning: &mut Provisioning) -> Told {
+    match maker.make(scene, planned) {
+        Ok(claim) => {
+            provisioning.claims.push(claim);
+            Told::Coming { claim: provisioning.claims.len() - 1 }
+        }
+        Err(why) => no_money(why),
+    }
+}
+
+fn no_money(reason: String) -> Told {
+    Told::NoNode(Arc::new(Why { code: Code::Limits, reason }))
 }
 
 fn reference(pod: &PodToPlace) -> PodRef {

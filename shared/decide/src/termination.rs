@@ -15,6 +15,7 @@
 mod conclude;
 mod deadline;
 mod nodes;
+mod orphan;
 mod pods;
 mod stage;
 mod words;
@@ -22,6 +23,7 @@ mod words;
 use jiff::{SignedDuration, Timestamp};
 use model::{Action, Claim, ClaimChange, Conclusion, FinalizerChange, Node, Plan, Pod, PodRef, VolumeAttached};
 
+pub use orphan::{Orphan, orphan_needs_observation, plan_for_orphan};
 use stage::{Emptying, Stage, Wait};
 
 /// From the beginning of the drain until "no pod left" is believed. Karpenter's figure.
@@ -117,6 +119,31 @@ pub fn conclude(situation: &Situation, plan: &Plan, results: &[model::ActionResu
 pub fn plan_for_node(node: &Node, claim: &Claim) -> Plan {
     let asked_for = node.deleted_at.is_some() && claim.deleted_at.is_none();
     Plan { actions: if asked_for { vec![Action::DeleteClaim] } else { vec![] } }
+}
+
+/// One step of emptying a node that stays: who is told to go now, and who still holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emptied {
+    pub actions: Vec<Action>,
+    /// Namespace and name of each pod that holds it.
+    pub holding: Vec<String>,
+}
+
+/// By the same rules as for a node that goes: tiers, budgets, `do-not-disrupt`, and the deadline if there is one.
+pub fn empty_node(pods: &[Pod], deadline: Option<Timestamp>, now: Timestamp) -> Emptied {
+    let deadline = deadline::Deadline { at: deadline, is_new: false, unreadable: false };
+    let drain = pods::Drain::of(pods, &deadline, now);
+    let delete = drain.delete.iter().map(|(pod, grace)| Action::DeletePod { pod: pod_ref(pod), grace: *grace });
+    let evict = drain.evict.iter().map(|pod| Action::Evict(pod_ref(pod)));
+    Emptied {
+        actions: delete.chain(evict).collect(),
+        holding: drain.holding.iter().map(|pod| words::pod_name(pod)).collect(),
+    }
+}
+
+/// What a node that is being emptied carries.
+pub fn disrupted_taint() -> model::Taint {
+    nodes::disrupted()
 }
 
 fn release_claim() -> Action {

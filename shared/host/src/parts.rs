@@ -5,6 +5,7 @@
 mod classes;
 mod holders;
 mod power;
+mod repair;
 mod requirements;
 mod settings;
 
@@ -12,7 +13,7 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Claim, place::Spread};
+use model::{Answer, Cap, Claim, place::Spread};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
 use std::sync::Arc;
@@ -32,6 +33,12 @@ pub struct Parts {
     pub providers: Providers,
     pub classes: Classes,
     pub also_manage: AlsoManage,
+    /// What is done about nodes that are not well.
+    pub repair: Vec<decide::repair::Policy>,
+    /// The node that this process runs on, where it knows.
+    pub own_node: Option<String>,
+    /// What all machines together may cost an hour.
+    pub max_price: Option<Cap>,
     /// Of the cluster's scheduler, for pods that have no constraint of their own.
     pub default_spread: Vec<Spread>,
     pub clock: Clock,
@@ -70,13 +77,16 @@ impl Parts {
         }
         providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
         let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
-        let WorkSettings { also_manage, default_spread, .. } = settings;
+        let repair = settings.repair.clone().unwrap_or_else(decide::repair::built_in);
         Ok(Parts {
             cluster,
             providers,
             classes,
-            also_manage: *also_manage,
-            default_spread: default_spread.clone(),
+            also_manage: settings.also_manage,
+            repair,
+            own_node: settings.own_node.clone(),
+            max_price: settings.max_price.clone(),
+            default_spread: settings.default_spread.clone(),
             clock,
         })
     }

@@ -15,6 +15,8 @@ use crate::settings::{LogFormat, LogSettings};
 
 const DELIVERIES: &str = "pilotlight_deliveries_total";
 
+const LEAKS: &str = "pilotlight_leaks_total";
+
 /// The upper ends of the buckets that times are counted in.
 const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0];
 
@@ -43,6 +45,7 @@ pub fn start_counts() {
     let buckets = || PrometheusBuilder::new().set_buckets(&SECONDS);
     RECORDER.get_or_init(|| buckets().and_then(PrometheusBuilder::install_recorder).ok());
     metrics::describe_counter!(DELIVERIES, "Events by function and result.");
+    metrics::describe_counter!(LEAKS, "What was found left behind, by kind and by what came of closing it.");
 }
 
 /// Puts times that were measured into their buckets. Whoever measures times calls it now and then: until then, or until
@@ -61,6 +64,11 @@ pub fn counts() -> String {
 /// `result` is an outcome, or what stood behind it: `unknown`, `other-function`, `panicked`, `timed-out`.
 pub fn count(function: &'static str, result: &'static str) {
     metrics::counter!(DELIVERIES, "function" => function, "result" => result).increment(1);
+}
+
+/// Something that was left behind; `result` is `closed`, `under-way` or `failed`.
+pub fn count_leak(kind: &'static str, result: &'static str) {
+    metrics::counter!(LEAKS, "kind" => kind, "result" => result).increment(1);
 }
 
 pub fn event_span(function: &'static str, event: &CloudEvent) -> Span {

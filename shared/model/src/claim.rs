@@ -39,6 +39,8 @@ pub struct ClaimStatus {
     pub allocatable: Resources,
     /// The kinds we know; others stay as they are.
     pub conditions: Vec<Condition>,
+    /// When a pod last came to the node or left it, as far as anybody looked.
+    pub last_pod_event: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +65,14 @@ pub enum ConditionKind {
     InstanceTerminating,
     /// Launched, Registered and Initialized.
     Ready,
+    /// Nothing happened on its node for as long as its pool's `consolidateAfter`.
+    Consolidatable,
+    /// It is not what its pool would make today.
+    Drifted,
+    /// A command is about to take it away; the reason says why.
+    DisruptionReason,
+    /// Its machine is being started anew.
+    Rebooting,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,7 +140,7 @@ impl Claim {
 }
 
 impl ConditionKind {
-    pub const ALL: [ConditionKind; 7] = [
+    pub const ALL: [ConditionKind; 11] = [
         ConditionKind::Launched,
         ConditionKind::Registered,
         ConditionKind::Initialized,
@@ -138,6 +148,10 @@ impl ConditionKind {
         ConditionKind::VolumesDetached,
         ConditionKind::InstanceTerminating,
         ConditionKind::Ready,
+        ConditionKind::Consolidatable,
+        ConditionKind::Drifted,
+        ConditionKind::DisruptionReason,
+        ConditionKind::Rebooting,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -149,6 +163,10 @@ impl ConditionKind {
             ConditionKind::VolumesDetached => "VolumesDetached",
             ConditionKind::InstanceTerminating => "InstanceTerminating",
             ConditionKind::Ready => "Ready",
+            ConditionKind::Consolidatable => "Consolidatable",
+            ConditionKind::Drifted => "Drifted",
+            ConditionKind::DisruptionReason => "DisruptionReason",
+            ConditionKind::Rebooting => "Rebooting",
         }
     }
 }

@@ -53,6 +53,17 @@ pub enum Gone {
     },
 }
 
+/// What `reboot` reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rebooted {
+    /// It was told to start anew. That it did, only its Node can prove, with another boot ID.
+    Issued,
+    /// It is on its way, in steps: ask again with the same operation.
+    InProgress { look_again_seconds: u32 },
+    /// This machine cannot be started anew; why.
+    NotAble { why: String },
+}
+
 /// A machine that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {

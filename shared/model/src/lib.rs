@@ -5,10 +5,14 @@
 
 pub mod answer;
 pub mod claim;
+pub mod command;
+pub mod disruption;
 pub mod duration;
 pub mod event;
 pub mod ids;
 pub mod instance;
+pub mod left_over;
+pub mod money;
 pub mod names;
 pub mod node;
 pub mod offering;
@@ -23,17 +27,20 @@ pub mod taint;
 
 pub use answer::{Answer, Outcome};
 pub use claim::{Attempt, Claim, ClaimStatus, Condition, ConditionKind, Launch, LaunchRecord, Truth};
+pub use command::{CommandOrder, CommandPhase, CommandRecord, CommandWork, Manifest};
 pub use event::{
     ClaimSeen, DeletableKind, DeletionRequested, Event, EventKind, IdleTick, NodeClaimChanged, ObjectSeen, OneEvent,
     PendingPod, PodPending, WorkspaceChanged, WorkspaceSeen,
 };
 pub use ids::{ClusterId, InvalidId, Namespace, ObjectName, ResourceVersion, Uid};
-pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress};
-pub use node::{Node, Pod, PodKind, VolumeAttached};
+pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress, Rebooted};
+pub use left_over::{LeaseOf, LeaseSeen, StockLine};
+pub use money::{Cap, Entry, Ledger};
+pub use node::{Node, NodeCondition, Pod, PodKind, VolumeAttached};
 pub use offering::{Arch, CapacityType, Gpu, InvalidCapacityType, Offering, OfferingId, Price, Stock};
 pub use plan::{
     Action, ActionResult, ClaimChange, Conclusion, Failure, FinalizerChange, Next, NodeChange, Note, OwnerChange, Plan,
-    PodRef, Retry,
+    PodRef, Reservation, Retry,
 };
 pub use provision::{ClaimToMake, PodNote, PoolRef};
 pub use requirement::{InvalidOperator, Operator, Requirement};

@@ -24,6 +24,22 @@ pub struct Node {
     pub capacity: Resources,
     pub allocatable: Resources,
     pub os_image: Option<String>,
+    /// Another value after each start of the machine.
+    pub boot_id: Option<String>,
+    /// All of them, those of others too: repair goes by them.
+    pub conditions: Vec<NodeCondition>,
+}
+
+/// What a kubelet, a cloud or a watchdog says about a Node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeCondition {
+    /// As in `Ready` or `KernelDeadlock`.
+    pub kind: String,
+    pub status: Truth,
+    pub reason: String,
+    pub message: String,
+    /// When `status` last changed; absent where nobody said.
+    pub since: Option<Timestamp>,
 }
 
 /// A pod that is bound to the node in question.

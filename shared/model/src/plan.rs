@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use std::collections::BTreeMap;
 
 use crate::{
-    Answer, ClaimStatus, Ensured, Gone, InstanceKey, InstanceRequest, LaunchRecord, Namespace, ObjectName, Progress,
-    ResourceVersion, Scope, Taint, Uid, Unavailable,
+    Answer, ClaimStatus, Ensured, Gone, InstanceKey, InstanceRequest, LaunchRecord, Ledger, Namespace, ObjectName,
+    Progress, ResourceVersion, Scope, Taint, Uid, Unavailable,
 };
 
 /// Carried out in order. The first that does not come out ends it (a machine that is still on its way out has not), except
@@ -21,6 +21,8 @@ pub struct Plan {
 pub enum Action {
     /// The claim's metadata, in one write against the version that was read. Whoever loses it stops.
     ChangeClaim(ClaimChange),
+    /// What is to be spent, in one write against the version that was read. Whoever loses it has counted too little.
+    Reserve(Reservation),
     DeleteClaim,
     ChangeNode(NodeChange),
     DeleteNode {
@@ -50,8 +52,18 @@ pub enum Action {
 pub struct ClaimChange {
     pub record: Option<Box<LaunchRecord>>,
     pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
+    /// `None` removes.
+    pub annotations: BTreeMap<String, Option<String>>,
     pub finalizer: FinalizerChange,
+}
+
+/// The ledger as it was read, and as it is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    pub before: Ledger,
+    /// Absent where there was none.
+    pub version: Option<ResourceVersion>,
+    pub after: Ledger,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

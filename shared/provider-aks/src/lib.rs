@@ -26,7 +26,7 @@ mod transport;
 use async_trait::async_trait;
 use core::time::Duration;
 use jiff::Timestamp;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use provider::{Change, Look, Provider, ProviderError};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
@@ -121,6 +121,11 @@ impl Change for Aks {
 
     async fn ensure_gone(&self, key: &InstanceKey, progress: Option<&Progress>) -> Result<Gone, ProviderError> {
         delete::ensure_gone(self, key, progress).await
+    }
+
+    /// An agent pool has no such operation, and its scale set is Azure's to run.
+    async fn reboot(&self, _: &InstanceKey, _: &str) -> Result<Rebooted, ProviderError> {
+        Ok(Rebooted::NotAble { why: "AKS has no way to start the machine of an agent pool anew".to_owned() })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A machine's back end: what state is shown, and the three commands.
+//! A machine's back end: what state is shown, the three commands, and the restart that some take.
 
 use crate::{
     call::{Caller, doing},
@@ -69,6 +69,34 @@ pub(crate) async fn order(
                 return Err(doing(system, &occasion).unavailable("the system shows no reset action"));
             };
             redfish::order(caller, system, actions, order.command, &occasion).await
+        }
+    }
+}
+
+impl Reading {
+    /// Whether it can be started anew in one command.
+    pub fn has_restart(&self) -> bool {
+        self.actions.as_ref().is_some_and(Actions::has_restart)
+    }
+}
+
+/// Only for a reading that has it.
+pub(crate) async fn restart(
+    caller: &Caller<'_>,
+    machine: &Machine,
+    reading: &Reading,
+    claim: &Uid,
+    request_id: &str,
+    now: Timestamp,
+) -> Result<(), ProviderError> {
+    let occasion = Occasion { machine, claim: claim.as_str(), action: "restart", request_id: Some(request_id), now };
+    match (&machine.back_end, &reading.actions) {
+        (BackEnd::Redfish { system }, Some(actions)) => redfish::restart(caller, system, actions, &occasion).await,
+        (BackEnd::Redfish { system }, None) => {
+            Err(doing(system, &occasion).unavailable("the system shows no reset action"))
+        }
+        (BackEnd::Templates(templates), _) => {
+            Err(doing(&templates.off, &occasion).invalid("it takes no restart: it is switched off and on"))
         }
     }
 }

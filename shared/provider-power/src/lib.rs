@@ -19,6 +19,7 @@ mod machine;
 mod note;
 mod power;
 pub mod presets;
+mod reboot;
 mod redfish;
 mod request;
 mod reqwest_transport;

@@ -9,14 +9,14 @@ use crate::{
     holders::{Hold, Holders, NodeSign},
     look::instance,
     machine::{ConfigError, Machine},
-    note::Note,
+    note::{Note, RebootNote},
     step::{Command, Reached, Record, Sight, Step, Want, step},
     transport::Transport,
     url_policy::UrlPolicy,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
-use model::{Ensured, Gone, InstanceKey, InstanceRequest, InstanceState, Progress, Uid};
+use model::{Ensured, Gone, InstanceKey, InstanceRequest, InstanceState, Progress, Rebooted, Uid};
 use provider::{Change, Provider, ProviderError, Scope};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -74,8 +74,24 @@ impl Power {
         Caller { transport: self.transport.as_ref(), policy: &self.policy }
     }
 
-    /// One look, one step, at most one command. What is meant to be done is noted before it is done.
+    /// One step towards a wish; a machine that is confirmed off is given back.
     async fn go(&self, want: Want, machine: &Machine, at: &Hold, epoch: Option<u32>) -> Result<Step, ProviderError> {
+        let step = self.advance(want, machine, at, epoch, None).await?;
+        if matches!(step.reached, Reached::Off | Reached::GaveUp) {
+            self.holders.release(&machine.name, &at.claim).await?;
+        }
+        Ok(step)
+    }
+
+    /// One look, one step, at most one command. What is meant to be done is noted before it is done.
+    pub(crate) async fn advance(
+        &self,
+        want: Want,
+        machine: &Machine,
+        at: &Hold,
+        epoch: Option<u32>,
+        reboot: Option<&RebootNote>,
+    ) -> Result<Step, ProviderError> {
         let noted = Note::parse(at.note.as_deref());
         let epoch = epoch.or(noted.as_ref().map(|note| note.epoch)).unwrap_or_default();
         let before = noted.filter(|note| note.epoch == epoch).map(|note| note.record);
@@ -83,11 +99,10 @@ impl Power {
         let node = self.holders.node(&machine.node).await?;
         let mut step = step(want, before.as_ref(), &sight(machine, &reading, node, (self.clock)()), machine.timing());
         if matches!(step.reached, Reached::Off | Reached::GaveUp) {
-            self.holders.release(&machine.name, &at.claim).await?;
             return Ok(step);
         }
         if before.as_ref() != Some(&step.record) {
-            self.note(machine, &at.claim, epoch, &step.record).await?;
+            self.note(machine, &at.claim, epoch, &step.record, reboot).await?;
         }
         if let (Some(command), Some(sent)) = (step.effect, &mut step.record.sent) {
             let request_id = request_id(&at.claim, machine, command, epoch, step.record.attempt);
@@ -95,13 +110,20 @@ impl Power {
             back_end::order(&self.caller(), machine, &reading, &order, (self.clock)()).await?;
             sent.answered = true;
             // It has been done, so this must not become an error; without it, it is only sent once more.
-            drop(self.note(machine, &at.claim, epoch, &step.record).await);
+            drop(self.note(machine, &at.claim, epoch, &step.record, reboot).await);
         }
         Ok(step)
     }
 
-    async fn note(&self, machine: &Machine, claim: &Uid, epoch: u32, record: &Record) -> Result<(), ProviderError> {
-        let note = Note { epoch, record: record.clone() };
+    pub(crate) async fn note(
+        &self,
+        machine: &Machine,
+        claim: &Uid,
+        epoch: u32,
+        record: &Record,
+        reboot: Option<&RebootNote>,
+    ) -> Result<(), ProviderError> {
+        let note = Note { epoch, record: record.clone(), reboot: reboot.cloned() };
         self.holders.note(&machine.name, claim, &note.write()).await
     }
 
@@ -193,11 +215,19 @@ impl Change for Power {
             None => Gone::Confirmed,
         })
     }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        self.reboot_machine(key, operation).await
+    }
 }
 
 impl Provider for Power {
     fn name(&self) -> &'static str {
         PROVIDER
+    }
+
+    fn can_reboot(&self) -> bool {
+        true
     }
 }
 

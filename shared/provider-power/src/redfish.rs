@@ -50,6 +50,29 @@ pub(crate) async fn order(
         Command::SoftOff => &["GracefulShutdown"],
         Command::Off => &["ForceOff"],
     };
+    reset_by(caller, system, actions, wanted, occasion).await
+}
+
+/// By force: the node is drained, and what has to be started anew may not listen any more.
+const RESTARTS: [&str; 2] = ["ForceRestart", "GracefulRestart"];
+
+pub(crate) async fn restart(
+    caller: &Caller<'_>,
+    system: &Template,
+    actions: &Actions,
+    occasion: &Occasion<'_>,
+) -> Result<(), ProviderError> {
+    reset_by(caller, system, actions, &RESTARTS, occasion).await
+}
+
+/// By the first of these that the system takes.
+async fn reset_by(
+    caller: &Caller<'_>,
+    system: &Template,
+    actions: &Actions,
+    wanted: &[&str],
+    occasion: &Occasion<'_>,
+) -> Result<(), ProviderError> {
     let Some(kind) = wanted.iter().find(|kind| actions.takes(kind)) else {
         let why = format!("the system does not allow the reset type {}", wanted.join(" or "));
         return Err(doing(system, occasion).invalid(why));
@@ -68,6 +91,10 @@ fn reset(system: &Template, actions: &Actions, kind: &str) -> Template {
 }
 
 impl Actions {
+    pub(crate) fn has_restart(&self) -> bool {
+        RESTARTS.iter().any(|kind| self.takes(kind))
+    }
+
     fn takes(&self, kind: &str) -> bool {
         self.allowable.is_empty() || self.allowable.iter().any(|allowed| allowed == kind)
     }

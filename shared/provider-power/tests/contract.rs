@@ -147,6 +147,10 @@ impl Subject for Rack {
         self.on_for(key).len()
     }
 
+    async fn boots(&self, key: &InstanceKey) -> Option<u32> {
+        self.on_for(key).first().map(|machine| machine.boots)
+    }
+
     async fn billed(&self, key: &InstanceKey) -> Vec<String> {
         let state = |record: &MachineRecord| if record.on { "on" } else { "coming on" };
         self.on_for(key).iter().map(|record| format!("machine {} ({})", record.name, state(record))).collect()

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
-use model::{Ensured, Gone, InstanceKey, InstanceRequest, Progress};
+use model::{Ensured, Gone, InstanceKey, InstanceRequest, Progress, Rebooted};
 use provider::{Change, ProviderError, Retry};
 
 use crate::Scaleway;
@@ -64,6 +64,10 @@ impl Change for Scaleway {
             true => Ok(Gone::Confirmed),
             false => Ok(Gone::InProgress { progress: note.write(), look_again_seconds }),
         }
+    }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        self.reboot_server(key, operation).await
     }
 }
 

@@ -14,6 +14,7 @@ mod look;
 pub mod names;
 mod note;
 mod plan;
+mod reboot;
 mod remove;
 mod scaleway;
 mod settings;

@@ -84,4 +84,8 @@ impl Provider for Scaleway {
     fn name(&self) -> &'static str {
         PROVIDER
     }
+
+    fn can_reboot(&self) -> bool {
+        true
+    }
 }

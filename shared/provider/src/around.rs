@@ -1,8 +1,8 @@
-//! What all decorators share: one call of a provider, and a wrapper that puts something around each of the five.
+//! What all decorators share: one call of a provider, and a wrapper that puts something around each of the six.
 
 use async_trait::async_trait;
 use core::{fmt, future::Future};
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use std::sync::Arc;
 
 use crate::{Change, Look, Provider, ProviderError};
@@ -15,11 +15,18 @@ pub enum Operation {
     Owned,
     Ensure,
     EnsureGone,
+    Reboot,
 }
 
 impl Operation {
-    pub const ALL: [Operation; 5] =
-        [Operation::Offerings, Operation::Observe, Operation::Owned, Operation::Ensure, Operation::EnsureGone];
+    pub const ALL: [Operation; 6] = [
+        Operation::Offerings,
+        Operation::Observe,
+        Operation::Owned,
+        Operation::Ensure,
+        Operation::EnsureGone,
+        Operation::Reboot,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,6 +35,7 @@ impl Operation {
             Operation::Owned => "owned",
             Operation::Ensure => "ensure",
             Operation::EnsureGone => "ensure_gone",
+            Operation::Reboot => "reboot",
         }
     }
 
@@ -35,7 +43,7 @@ impl Operation {
     pub fn changes(self) -> bool {
         match self {
             Operation::Offerings | Operation::Observe | Operation::Owned => false,
-            Operation::Ensure | Operation::EnsureGone => true,
+            Operation::Ensure | Operation::EnsureGone | Operation::Reboot => true,
         }
     }
 }
@@ -48,6 +56,7 @@ pub struct PerOperation<T> {
     pub owned: T,
     pub ensure: T,
     pub ensure_gone: T,
+    pub reboot: T,
 }
 
 impl<T> PerOperation<T> {
@@ -58,6 +67,7 @@ impl<T> PerOperation<T> {
             owned: make(Operation::Owned),
             ensure: make(Operation::Ensure),
             ensure_gone: make(Operation::EnsureGone),
+            reboot: make(Operation::Reboot),
         }
     }
 
@@ -68,6 +78,7 @@ impl<T> PerOperation<T> {
             Operation::Owned => &self.owned,
             Operation::Ensure => &self.ensure,
             Operation::EnsureGone => &self.ensure_gone,
+            Operation::Reboot => &self.reboot,
         }
     }
 }
@@ -143,11 +154,20 @@ impl<P: Provider, A: Around> Change for Wrapped<P, A> {
         let call = self.call(Operation::EnsureGone, Some(key));
         self.around.around(call, self.inner.ensure_gone(key, progress)).await
     }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        let call = self.call(Operation::Reboot, Some(key));
+        self.around.around(call, self.inner.reboot(key, operation)).await
+    }
 }
 
 impl<P: Provider, A: Around> Provider for Wrapped<P, A> {
     fn name(&self) -> &'static str {
         self.inner.name()
+    }
+
+    fn can_reboot(&self) -> bool {
+        self.inner.can_reboot()
     }
 }
 
@@ -177,10 +197,18 @@ impl<P: Change + ?Sized> Change for Arc<P> {
     async fn ensure_gone(&self, key: &InstanceKey, progress: Option<&Progress>) -> Result<Gone, ProviderError> {
         (**self).ensure_gone(key, progress).await
     }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        (**self).reboot(key, operation).await
+    }
 }
 
 impl<P: Provider + ?Sized> Provider for Arc<P> {
     fn name(&self) -> &'static str {
         (**self).name()
+    }
+
+    fn can_reboot(&self) -> bool {
+        (**self).can_reboot()
     }
 }

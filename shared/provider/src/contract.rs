@@ -8,6 +8,7 @@ mod drive;
 mod faults;
 mod leftovers;
 mod looking;
+mod rebooting;
 mod refusing;
 mod removing;
 mod subject;
@@ -42,10 +43,12 @@ pub enum Case {
     EveryFaultWhileMaking,
     EveryFaultWhileRemoving,
     EveryFaultWhileThereIsNoStock,
+    RebootingIsDoneOnce,
+    EveryFaultWhileRebooting,
 }
 
 impl Case {
-    pub const ALL: [Case; 20] = [
+    pub const ALL: [Case; 22] = [
         Case::OfferingsAreNamedAndTold,
         Case::OneIsMade,
         Case::AlreadySoIsNotMadeTwice,
@@ -66,6 +69,8 @@ impl Case {
         Case::EveryFaultWhileMaking,
         Case::EveryFaultWhileRemoving,
         Case::EveryFaultWhileThereIsNoStock,
+        Case::RebootingIsDoneOnce,
+        Case::EveryFaultWhileRebooting,
     ];
 
     /// What holds, as a sentence.
@@ -95,6 +100,10 @@ impl Case {
             Case::EveryFaultWhileMaking => "every single fault while making ends in exactly one, then none",
             Case::EveryFaultWhileRemoving => "every single fault while removing ends in none",
             Case::EveryFaultWhileThereIsNoStock => "every single fault while there is no stock ends in nothing",
+            Case::RebootingIsDoneOnce => "a machine is started anew once for each operation, or not able and untouched",
+            Case::EveryFaultWhileRebooting => {
+                "every single fault while rebooting ends in a machine that was started anew"
+            }
         }
     }
 }
@@ -157,6 +166,8 @@ pub async fn check<S: Subject>(case: Case, make: &impl AsyncFn() -> S) -> Result
         Case::EveryFaultWhileMaking => faults::while_making(make).await,
         Case::EveryFaultWhileRemoving => faults::while_removing(make).await,
         Case::EveryFaultWhileThereIsNoStock => faults::while_there_is_no_stock(make).await,
+        Case::RebootingIsDoneOnce => rebooting::is_done_once(make).await,
+        Case::EveryFaultWhileRebooting => rebooting::every_fault(make).await,
     };
     outcome.map_err(|failed| Failure { case, failed })
 }

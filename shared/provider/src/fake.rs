@@ -7,7 +7,9 @@ mod cloud;
 mod subject;
 
 use async_trait::async_trait;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress};
+use model::{
+    Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress, Rebooted,
+};
 
 use crate::{Change, Look, Provider, ProviderError, Retry};
 pub use cloud::{FakeCloud, Kind, NAME, Thing};
@@ -132,10 +134,28 @@ impl Change for Fake {
         let look_again_seconds = if server.is_some() { LOOK_AGAIN_SECONDS } else { 1 };
         Ok(Gone::InProgress { progress: Progress("deleting".into()), look_again_seconds })
     }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        let found = self.cloud.list(key)?;
+        let server = found.iter().find(|thing| thing.kind == Kind::Server && thing.is_of(key));
+        match server {
+            None => Ok(Rebooted::NotAble { why: "there is no server".into() }),
+            Some(server) if server.rebooted_by.as_deref() == Some(operation) => Ok(Rebooted::Issued),
+            Some(server) if server.state == InstanceState::Running => {
+                self.cloud.reboot(server.id, operation)?;
+                Ok(Rebooted::Issued)
+            }
+            Some(_) => Ok(Rebooted::InProgress { look_again_seconds: LOOK_AGAIN_SECONDS }),
+        }
+    }
 }
 
 impl Provider for Fake {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn can_reboot(&self) -> bool {
+        true
     }
 }

@@ -18,7 +18,7 @@ mod timed;
 mod traced;
 
 use async_trait::async_trait;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 pub use model::{Retry, Scope};
 
 pub use around::{Around, Call, Operation, PerOperation, Wrapped};
@@ -63,10 +63,23 @@ pub trait Change: Send + Sync {
     /// - Somebody else's under the same name: `Conflict`; it is not touched.
     /// - The caller asks again until `Confirmed`; any call may be the first.
     async fn ensure_gone(&self, key: &InstanceKey, progress: Option<&Progress>) -> Result<Gone, ProviderError>;
+
+    /// Starts the machine of a key anew, in place, without waiting for it.
+    ///
+    /// - `operation` names this one reboot, at most 40 letters, digits and dashes. Asked again with the same, from any
+    ///   machine: `Issued`, and nothing is changed. Only where the answer was lost may it be done a second time.
+    /// - Nothing there, or this provider cannot: `NotAble`, and nothing is changed. The caller replaces it instead.
+    /// - The caller has drained the node, and asks again while the answer is `InProgress`.
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError>;
 }
 
 /// A provider is both.
 pub trait Provider: Look + Change {
     /// `aks`, `scaleway`, `power`: the first part of every offering's name.
     fn name(&self) -> &'static str;
+
+    /// Whether `reboot` is worth asking for: where not, a machine is replaced, and its replacement comes first.
+    fn can_reboot(&self) -> bool {
+        false
+    }
 }

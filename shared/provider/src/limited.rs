@@ -51,6 +51,7 @@ impl Default for Limits {
                 owned: rate(500, 5),
                 ensure: rate(100, 20),
                 ensure_gone: rate(100, 20),
+                reboot: rate(500, 5),
             },
             longest_wait: Duration::from_secs(5),
             backoff: (Duration::from_secs(2), Duration::from_secs(60)),

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use async_trait::async_trait;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress};
+use model::{
+    Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress, Rebooted,
+};
 use provider::contract::{Case, Failures, Through, run};
 use provider::fake::{FakeCloud, Kind, Thing};
 use provider::{Change, Look, Provider, ProviderError, Scope};
@@ -35,6 +37,8 @@ enum Habit {
     RepeatsWhenThrottled,
     ForgetsHowLongItIsThrottled,
     TellsNoOfferings,
+    RebootsEveryTime,
+    SaysThatItReboots,
     MakesAnyType,
 }
 
@@ -155,6 +159,17 @@ impl Change for Broken {
             (_, result) => result,
         }
     }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        let operation = match self.habit {
+            Habit::RebootsEveryTime => format!("{operation}-{}", self.calls.fetch_add(1, Ordering::SeqCst)),
+            _ => operation.to_owned(),
+        };
+        match (self.habit, self.inner.reboot(key, &operation).await) {
+            (Habit::SaysThatItReboots, Ok(Rebooted::Issued | Rebooted::NotAble { .. })) => Ok(Rebooted::Issued),
+            (_, result) => result,
+        }
+    }
 }
 
 impl Provider for Broken {
@@ -208,6 +223,8 @@ async fn every_bad_habit_is_caught_by_the_case_that_is_meant_for_it() {
         (Habit::RepeatsWhenThrottled, Case::ThrottlingIsObeyed, "more requests were sent in the same call"),
         (Habit::ForgetsHowLongItIsThrottled, Case::ThrottlingIsObeyed, "the cloud asked for 23s"),
         (Habit::TellsNoOfferings, Case::OfferingsAreNamedAndTold, "there are none, and no error"),
+        (Habit::RebootsEveryTime, Case::RebootingIsDoneOnce, "nothing had to be changed"),
+        (Habit::SaysThatItReboots, Case::RebootingIsDoneOnce, "nothing is there"),
         (Habit::MakesAnyType, Case::UnknownOfferingIsRefused, "InvalidRequest was expected"),
     ];
     for (habit, case, words) in habits {

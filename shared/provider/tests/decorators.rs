@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use core::time::Duration;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use provider::contract::{Subject as _, key};
 use provider::fake::FakeCloud;
 use provider::{
@@ -70,6 +70,10 @@ impl Change for Scripted {
     async fn ensure_gone(&self, _: &InstanceKey, _: Option<&Progress>) -> Result<Gone, ProviderError> {
         self.answer(Gone::Confirmed).await
     }
+
+    async fn reboot(&self, _: &InstanceKey, _: &str) -> Result<Rebooted, ProviderError> {
+        self.answer(Rebooted::Issued).await
+    }
 }
 
 impl Provider for Scripted {
@@ -108,6 +112,7 @@ async fn a_look_that_times_out_is_unavailable_and_a_change_is_uncertain() {
         (timed.owned().await.unwrap_err(), "Unavailable"),
         (timed.ensure(&request, None).await.unwrap_err(), "Uncertain"),
         (timed.ensure_gone(&key(1), None).await.unwrap_err(), "Uncertain"),
+        (timed.reboot(&key(1), "first").await.unwrap_err(), "Uncertain"),
     ];
     for (error, reason) in reasons {
         assert_eq!(error.reason(), reason, "{error}");

@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use core::time::Duration;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use provider::contract::key;
 use provider::{Change, Look, Provider, ProviderError, Retry, Settings, dressed};
 use std::sync::{Arc, Mutex};
@@ -73,6 +73,10 @@ impl Change for Narrow {
 
     async fn ensure_gone(&self, _: &InstanceKey, _: Option<&Progress>) -> Result<Gone, ProviderError> {
         self.answer(Gone::Confirmed).await
+    }
+
+    async fn reboot(&self, _: &InstanceKey, _: &str) -> Result<Rebooted, ProviderError> {
+        self.answer(Rebooted::Issued).await
     }
 }
 

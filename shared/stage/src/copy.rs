@@ -1,14 +1,14 @@
 //! One process with all functions in it.
 
 use host::{Deliverer, Function, PartsSource, SettingSource, Settings, in_process};
-use model::Answer;
+use model::{Answer, Cap};
 use world::World;
 
 use crate::{line::Pulse, parts::parts};
 
 /// Parts of functions on the world, for whoever serves them in another way.
 pub fn source(world: &World, user: &str) -> Result<PartsSource, String> {
-    parts(world, &Pulse::default(), user).map(PartsSource::ready)
+    parts(world, &Pulse::default(), user, None).map(PartsSource::ready)
 }
 
 /// How a function is made from its parts.
@@ -27,8 +27,13 @@ pub struct Copy {
 impl Copy {
     /// Starts one under this user name.
     pub fn start(world: &World, user: &str, functions: &[Make]) -> Result<Self, String> {
+        Copy::with_cap(world, user, functions, None)
+    }
+
+    /// The same, with what all machines together may cost an hour.
+    pub fn with_cap(world: &World, user: &str, functions: &[Make], cap: Option<Cap>) -> Result<Self, String> {
         let pulse = Pulse::default();
-        let source = PartsSource::ready(parts(world, &pulse, user)?);
+        let source = PartsSource::ready(parts(world, &pulse, user, cap)?);
         let functions: Vec<Function> = functions.iter().map(|make| make(source.clone())).collect();
         let names = functions.iter().map(Function::name).collect();
         // Nothing leaves this process, so there is nobody to prove anything to.

@@ -14,4 +14,4 @@ mod subject;
 pub use copy::{Copy, Crashed, Make, source};
 pub use messenger::{Delivery, Messenger, Telling};
 pub use parts::{JOIN_TOKEN, environment};
-pub use subject::{Subject, event, function_for};
+pub use subject::{Subject, event, function_for, tick};

@@ -1,7 +1,7 @@
-//! Sends an event for every change of a claim or its node and for every pod that finds no node, and does what the answers ask
-//! for: call again, or later.
+//! Sends an event for every change of a claim or its node, for every pod that finds no node, and for every tick of the timer,
+//! and does what the answers ask for: call again, or later.
 
-use model::Answer;
+use model::{Answer, Cap};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -13,13 +13,13 @@ use world::{World, api::store::ResourceKey, chance::Chance, deliveries::Delivery
 
 use crate::{
     Copy, Make,
-    subject::{self, PENDING_POD, Subject, text},
+    subject::{self, IDLE_TIMER, PENDING_POD, Subject, text},
 };
 
 /// One event that was answered, or whose function died over it.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// The claim's name, or `namespace/name` of a pod.
+    /// The claim's name, `namespace/name` of a pod, or `tick`.
     pub subject: String,
     pub function: &'static str,
     pub answer: Option<Answer>,
@@ -37,6 +37,10 @@ pub struct Messenger {
     pub copies: usize,
     /// What happens to events on their way; none are dropped for good, the next change or look brings them.
     pub faults: DeliveryFaults,
+    /// Every event is lost, for ever: only the timer ticks.
+    pub only_ticks: bool,
+    /// What all machines together may cost an hour.
+    pub cap: Option<Cap>,
     pub telling: Telling,
 }
 
@@ -48,6 +52,8 @@ struct Lane {
 
 /// How often all claims and waiting pods are told again, changed or not.
 const RESYNC: Duration = Duration::from_secs(300);
+/// How often the timer ticks, as a forwarder's does.
+const TICK: Duration = Duration::from_secs(30);
 /// After a crash somebody starts the process again.
 const UNTIL_RESTARTED: Duration = Duration::from_secs(2);
 
@@ -59,6 +65,8 @@ impl Messenger {
             functions: functions.to_vec(),
             copies: 1,
             faults: DeliveryFaults::default(),
+            only_ticks: false,
+            cap: None,
             telling: Arc::new(|_| {}),
         }
     }
@@ -76,11 +84,15 @@ impl Messenger {
         let user = format!("pilotlight-{}", number + 1);
         let Some(copy) = self.start(&user) else { return };
         let places_pods = copy.has(PENDING_POD);
+        let ticks = copy.has(IDLE_TIMER);
         let copy = Arc::new(Mutex::new(Arc::new(copy)));
         let chance = self.world.chance.stream(&user);
         let store = &self.world.objects.store;
         let (mut news, mut lanes, mut work) =
             (store.subscribe(), BTreeMap::<Subject, Arc<Notify>>::new(), JoinSet::new());
+        if ticks {
+            work.spawn(self.clone().tick(user.clone(), copy.clone()));
+        }
         let mut revision = 0;
         let mut resync = Box::pin(self.world.clock.sleep(RESYNC));
         loop {
@@ -167,6 +179,9 @@ impl Messenger {
 
     /// What arrives of them. A delay is made by the lane, so that only the order and the number change here.
     fn delivered(&self, chance: &Chance, subjects: Vec<Subject>) -> Vec<Subject> {
+        if self.only_ticks {
+            return Vec::new();
+        }
         if self.faults == DeliveryFaults::default() {
             return subjects;
         }
@@ -174,7 +189,7 @@ impl Messenger {
     }
 
     fn start(&self, user: &str) -> Option<Copy> {
-        Copy::start(&self.world, user, &self.functions)
+        Copy::with_cap(&self.world, user, &self.functions, self.cap.clone())
             .inspect_err(|problem| tracing::error!(user, problem, "a copy did not start"))
             .ok()
     }
@@ -221,6 +236,22 @@ impl Messenger {
                 continue;
             }
             last = Some(object);
+        }
+    }
+
+    /// The timer: it ticks, and sooner where the last answer asked for it.
+    async fn tick(self, user: String, copy: Arc<Mutex<Arc<Copy>>>) {
+        let mut wait = TICK;
+        loop {
+            self.world.clock.sleep(wait).await;
+            let running = copy.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let answer = running.call(IDLE_TIMER, &subject::tick(self.world.clock.now())).await.ok();
+            (self.telling)(&Delivery { subject: "tick".to_owned(), function: IDLE_TIMER, answer: answer.clone() });
+            wait = answer.as_ref().and_then(Answer::retry_after).map_or(TICK, |after| after.min(TICK));
+            if answer.is_none() {
+                wait = UNTIL_RESTARTED;
+                self.restart(&user, &copy, &running);
+            }
         }
     }
 

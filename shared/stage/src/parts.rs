@@ -7,6 +7,7 @@ use cluster::Cluster;
 use decide::claim::AlsoManage;
 use host::parts::{Classes, Clock, Parts, Rack};
 use http::Request;
+use model::Cap;
 use provider::dressed;
 use provider_aks::{TokenError, Tokens, Transport as _};
 use provider_power::environment;
@@ -42,7 +43,7 @@ pub fn environment(world: &World) -> Vec<(String, String)> {
     webhooks.enumerate().flat_map(of_machine).collect()
 }
 
-pub fn parts(world: &World, pulse: &Pulse, user: &str) -> Result<Parts, String> {
+pub fn parts(world: &World, pulse: &Pulse, user: &str, max_price: Option<Cap>) -> Result<Parts, String> {
     let cluster = Cluster::new(client(world, pulse, user), "default".to_owned());
     let line = Arc::new(Line { world: world.clone(), pulse: pulse.clone() });
     let world_clock = world.clock;
@@ -57,7 +58,17 @@ pub fn parts(world: &World, pulse: &Pulse, user: &str) -> Result<Parts, String> 
     let carrier = Arc::new(move |_: &provider_power::UrlPolicy| line.clone() as Arc<dyn provider_power::Transport>);
     providers.add(dressed(Rack::new(cluster.clone(), &environment, clock.clone(), carrier), limits()));
     let classes = Classes { scaleway_defaults: scaleway_class() };
-    Ok(Parts { cluster, providers, classes, also_manage: AlsoManage::default(), default_spread: vec![], clock })
+    Ok(Parts {
+        cluster,
+        providers,
+        classes,
+        also_manage: AlsoManage::default(),
+        repair: decide::repair::built_in(),
+        own_node: None,
+        max_price,
+        default_spread: vec![],
+        clock,
+    })
 }
 
 /// How machines of the world's Scaleway join the world's cluster.

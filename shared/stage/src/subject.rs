@@ -1,5 +1,6 @@
 //! Whom an event is about, and the event that a forwarder would send.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt;
 use world::{World, api::store::ResourceKey};
@@ -91,7 +92,23 @@ fn of_claim(claim: &Value) -> Subject {
     Subject::Claim(text(&claim["metadata"]["name"]))
 }
 
+/// The event of a tick.
+pub fn tick(due: Timestamp) -> String {
+    let event = json!({
+        "specversion": "1.0",
+        "id": format!("world/{due}"),
+        "source": "world",
+        "type": "dev.pilotlight.timer.idle.v1",
+        "subject": "idle",
+        "time": due.to_string(),
+        "datacontenttype": "application/json",
+        "data": { "tick": due.to_string() },
+    });
+    event.to_string()
+}
+
 pub const PENDING_POD: &str = "on-pending-pod";
+pub const IDLE_TIMER: &str = "on-idle-timer";
 
 pub fn claims() -> ResourceKey {
     ("karpenter.sh".into(), "nodeclaims".into())

@@ -101,6 +101,16 @@ pub fn nothing_left_behind(
     Ok(())
 }
 
+/// Invariant 6: how much is spent at the most at any time, where each instance costs what `price` says.
+pub fn most_spent(instances: &[Instance], price: impl Fn(&Instance) -> u64) -> u64 {
+    let spent_at = |time: Timestamp| -> u64 {
+        let alive = |one: &&Instance| one.from <= time && one.until.is_none_or(|until| until > time);
+        instances.iter().filter(alive).map(&price).sum()
+    };
+    // It only ever rises when something is made.
+    instances.iter().map(|instance| spent_at(instance.from)).max().unwrap_or_default()
+}
+
 /// Invariant 5: once the world stands still, nobody writes and nobody calls a cloud to change something.
 pub fn first_write_since(exchanges: &[Exchange], since: Timestamp) -> Option<&Exchange> {
     let writes = |exchange: &&Exchange| !["GET", "HEAD", "OPTIONS"].contains(&exchange.method.as_str());
@@ -257,6 +267,13 @@ mod tests {
         assert!(one_instance_a_claim(&[instance("a", "u", 0, Some(10)), instance("b", "u", 10, None)]).is_ok());
         assert!(one_instance_a_claim(&[instance("a", "u", 0, Some(11)), instance("b", "u", 10, None)]).is_err());
         assert!(one_instance_a_claim(&[instance("a", "u", 0, None), instance("b", "v", 0, None)]).is_ok());
+    }
+
+    #[test]
+    fn what_is_spent_is_counted_over_those_who_live_at_the_same_time() {
+        let lives = [instance("a", "u", 0, Some(10)), instance("b", "v", 5, Some(20)), instance("c", "w", 20, None)];
+        assert_eq!(most_spent(&lives, |_| 3), 6);
+        assert_eq!(most_spent(&[], |_| 3), 0);
     }
 
     fn said(method: &str, resource: &str, text: &str) -> Exchange {

@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
+mod consolidate;
 mod event;
 mod forwarder;
 mod forwarder_events;
@@ -20,6 +21,7 @@ mod solver;
 mod start;
 mod statistics;
 mod warm;
+mod week;
 mod world;
 
 use std::error::Error;
@@ -74,6 +76,10 @@ enum Part {
     Latency,
     /// Placing pods: speed, nodes, memory, packing.
     Solver,
+    /// Deciding which nodes go.
+    Consolidate,
+    /// A simulated week: what is paid for and what is used, with three rules for taking nodes away.
+    Week,
 }
 
 fn main() -> ExitCode {
@@ -129,6 +135,12 @@ fn measure(arguments: &Arguments, logs: &Path) -> Result<Vec<Measurement>> {
     }
     if wanted(Part::Solver) {
         measurements.extend(solver::measure(&arguments.data)?);
+    }
+    if wanted(Part::Consolidate) {
+        measurements.extend(consolidate::measure()?);
+    }
+    if wanted(Part::Week) {
+        measurements.extend(week::measure()?);
     }
     Ok(measurements)
 }

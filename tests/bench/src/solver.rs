@@ -17,6 +17,7 @@ use crate::Result;
 use crate::report::Measurement;
 use crate::statistics::milliseconds;
 
+pub use mix::scene as mixed;
 pub use peak::print as print_peak;
 
 /// How many pods, and the beginning of the checksum of the benchmark's own lines.
@@ -30,8 +31,15 @@ const SIZES: [(usize, &str); 7] = [
     (20_000, "1d070fcc76018f2d"),
 ];
 
-/// Runs of each solve; the fastest counts, because others share the machine.
+/// Runs of each solve; the fastest counts, because others share the machine. What is short is run more often: of many runs one is
+/// undisturbed.
 const RUNS: usize = 5;
+const MOST_RUNS: usize = 200;
+const LONG_ENOUGH: Duration = Duration::from_millis(500);
+
+/// The lists of the openb trace, the beginning of their checksums, and how many nodes are 1 % over the optimum.
+const TRACES: [(&str, &str, f64); 2] =
+    [("default", "1ee7ed79c27a3b08", 793.0), ("multigpu50", "206f2f5959db30ec", 1394.0)];
 
 /// Files that are not ours to hold: each part that needs one is left out without it.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -55,8 +63,11 @@ pub fn measure(data: &Data) -> Result<Vec<Measurement>> {
     measurements.push(Measurement::at_most("solver.peak_mib.20000", peak::measure(data)?, "MiB", 64.0));
     measurements.extend(measure_preferences()?);
     if let Some(folder) = &data.openb {
-        measurements.extend(measure_packing(folder, "default", 793.0)?);
-        measurements.extend(measure_packing(folder, "multigpu50", 1394.0)?);
+        for (name, checksum, goal) in TRACES {
+            measurements.extend(measure_packing(folder, name, checksum, goal)?);
+        }
+    } else {
+        println!("solver: no --openb, so nothing is packed");
     }
     Ok(measurements)
 }
@@ -86,8 +97,8 @@ fn measure_preferences() -> Result<Vec<Measurement>> {
     ])
 }
 
-fn measure_packing(folder: &Path, name: &str, goal: f64) -> Result<Vec<Measurement>> {
-    let scene = openb::scene(&read(&folder.join(format!("openb_pod_list_{name}.csv")))?)?;
+fn measure_packing(folder: &Path, name: &str, checksum: &str, goal: f64) -> Result<Vec<Measurement>> {
+    let scene = openb::scene(&read_known(&folder.join(format!("openb_pod_list_{name}.csv")), Some(checksum))?)?;
     let (placing, time) = solve(&scene);
     check::shares(&scene, &placing)?;
     Ok(vec![
@@ -103,8 +114,11 @@ fn solve(scene: &Scene) -> (Placing, Duration) {
         let placing = decide::place::place(scene, &mut || true);
         (placing, started.elapsed())
     };
+    let started = Instant::now();
     let mut best = run();
-    for _ in 1..RUNS {
+    let mut runs = 1;
+    while runs < RUNS || (runs < MOST_RUNS && started.elapsed() < LONG_ENOUGH) {
+        runs += 1;
         let next = run();
         if next.1 < best.1 {
             best = next;
@@ -116,18 +130,21 @@ fn solve(scene: &Scene) -> (Placing, Duration) {
 /// The pods of the mix, one a line.
 fn lines(data: &Data, count: usize, checksum: Option<&str>) -> Result<String> {
     let Some(folder) = &data.karpenter_bench else { return Ok(draw::lines(count)) };
-    let path = folder.join(format!("diverse_{count}.csv"));
-    let lines = read(&path)?;
-    let digest = Sha256::digest(lines.as_bytes());
+    read_known(&folder.join(format!("diverse_{count}.csv")), checksum)
+}
+
+/// A file that others made, held to what it is known by.
+fn read_known(path: &Path, checksum: Option<&str>) -> Result<String> {
+    let text = read(path)?;
+    let digest = Sha256::digest(text.as_bytes());
     let found: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    if checksum.is_some_and(|checksum| checksum != found) {
-        return Err(format!(
-            "{}: its checksum begins with {found}, so these are not the benchmark's pods",
-            path.display()
-        )
-        .into());
+    match checksum.filter(|checksum| *checksum != found) {
+        None => Ok(text),
+        Some(checksum) => {
+            let words = format!("its checksum begins with {found}, not {checksum}: these are other pods");
+            Err(format!("{}: {words}", path.display()).into())
+        }
     }
-    Ok(lines)
 }
 
 fn read(path: &Path) -> Result<String> {

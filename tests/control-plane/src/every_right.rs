@@ -4,6 +4,7 @@
 
 use faults::{Kind, gpu_pod};
 use serde_json::{Value, json};
+use std::time::Duration;
 use world::arm::{Effect, Fault, Shortage, Target, When};
 
 use crate::{
@@ -14,6 +15,9 @@ use crate::{
     site::{Site, kubectl},
     stagehand::claim_path,
 };
+
+/// Older than a snapshot may be, with time for the event to be sent.
+const TOO_OLD: Duration = Duration::from_secs(15);
 
 /// All of them side by side: most of the time each waits for its cloud.
 pub async fn use_everything(site: &Site) {
@@ -220,14 +224,24 @@ async fn pods_of_every_provider(site: &Site) {
     );
 }
 
-/// Volumes, and namespaces by their labels.
+/// Volumes, namespaces by their labels, and everything else too: by the time that the function goes on, what the forwarder told it of
+/// the cluster is too old to be believed. In one process nothing ages so, and others list nodes there anyway.
 async fn a_pod_that_needs_everything_looked_up(site: &Site) {
     let mut pod = gpu_pod("looked-up", 1);
     pod["spec"]["volumes"] = json!([{ "name": "data", "persistentVolumeClaim": { "claimName": "nobodys" } }]);
     pod["spec"]["affinity"] = json!({ "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [{
         "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "x" } },
         "namespaceSelector": { "matchLabels": { "team": "a" } } }] } });
+    let function = "on-pending-pod";
+    let apart = site.troupe.cast.members().contains(&function);
+    if apart {
+        site.troupe.signal(function, "STOP").unwrap();
+    }
     site.apply(&pod).await;
+    if apart {
+        tokio::time::sleep(TOO_OLD).await;
+        site.troupe.signal(function, "CONT").unwrap();
+    }
     let told = || async { (!pods::said_of(site, "looked-up").await.is_empty()).then_some(()) };
     site.until("the pod with a volume that nobody has is told so", told).await;
     site.delete(&lives::pod_path("looked-up")).await;

@@ -59,6 +59,13 @@ impl Program {
         }
     }
 
+    /// Sends it a signal by its name, as `kill` does.
+    pub fn signal(&self, name: &str) -> Result<(), String> {
+        let id = self.child.as_ref().map(Child::id).ok_or_else(|| format!("{} does not run", self.path.display()))?;
+        let sent = Command::new("kill").args([format!("-{name}"), id.to_string()]).status();
+        sent.map(drop).map_err(|why| format!("cannot send {name} to {}: {why}", self.path.display()))
+    }
+
     /// The most memory that it ever held, in MiB, as the kernel counted.
     pub fn peak_mib(&self) -> Option<f64> {
         self.memory("VmHWM:")

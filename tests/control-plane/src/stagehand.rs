@@ -112,17 +112,6 @@ impl Site {
         self.insist(&path, || request().body(body.clone()).unwrap()).await;
     }
 
-    /// The same of something that the server may refuse. Whether it was taken.
-    pub async fn try_apply(&self, object: &Value) -> bool {
-        let path = format!("{}?fieldManager=person&force=true", path_of(object));
-        let request = http::Request::patch(&path).header("content-type", "application/apply-patch+yaml");
-        let answer = self.client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await;
-        if let Err(why) = &answer {
-            println!("{path}: {why}");
-        }
-        answer.is_ok()
-    }
-
     pub async fn delete(&self, path: &str) {
         self.insist(path, || http::Request::delete(path).body(Vec::new()).unwrap()).await;
     }

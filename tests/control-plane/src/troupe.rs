@@ -134,6 +134,14 @@ impl Troupe {
         self.start(name).await
     }
 
+    /// Stops it where it is, or lets it go on: `STOP` and `CONT`.
+    pub fn signal(&self, name: &str, signal: &str) -> Result<(), String> {
+        match self.members().get(name) {
+            Some(member) => member.program.signal(signal),
+            None => Err(format!("{name} is not in the cast {:?}", self.cast)),
+        }
+    }
+
     /// What is read of each process, by name.
     pub fn of_each<T>(&self, read: impl Fn(&Program) -> Option<T>) -> BTreeMap<&'static str, T> {
         self.members().iter().filter_map(|(name, member)| Some((*name, read(&member.program)?))).collect()

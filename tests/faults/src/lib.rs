@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod claims;
+mod commands;
+mod left_behind;
 mod pods;
 mod post;
 pub mod sweep;
 mod theatre;
 
 pub use claims::{KINDS, Kind};
+pub use commands::COMMAND;
+pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
 pub use post::Placings;
-pub use theatre::{FUNCTIONS, Theatre, condition};
+pub use theatre::{FUNCTIONS, Theatre, WITH_TIMER, condition};

@@ -23,6 +23,10 @@ use world::{
 /// The functions that are on stage.
 pub const FUNCTIONS: [Make; 3] = [on_pending_pod::function, on_nodeclaim::function, on_delete::function];
 
+/// The same, and the one that looks after what the others left.
+pub const WITH_TIMER: [Make; 4] =
+    [on_pending_pod::function, on_nodeclaim::function, on_delete::function, on_idle_timer::function];
+
 /// Of the world's time: whatever has not happened by then does not.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
@@ -54,7 +58,11 @@ impl Theatre {
     }
 
     pub fn messenger(&self) -> Messenger {
-        let mut messenger = Messenger::new(&self.world, &FUNCTIONS);
+        self.messenger_for(&FUNCTIONS)
+    }
+
+    pub fn messenger_for(&self, functions: &[Make]) -> Messenger {
+        let mut messenger = Messenger::new(&self.world, functions);
         let answers = self.answers.clone();
         messenger.telling = Arc::new(move |delivery: &Delivery| {
             answers.lock().unwrap().insert(delivery.subject.clone(), delivery.answer.clone());
@@ -69,6 +77,13 @@ impl Theatre {
 
     pub(crate) fn work(&mut self, work: JoinHandle<()>) {
         self.work = Some(work);
+    }
+
+    /// Nobody works any more: whatever happens now, no function hears of it.
+    pub fn stop(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.abort();
+        }
     }
 
     pub fn claims(&self) -> Api<DynamicObject> {

@@ -167,7 +167,9 @@ async fn a_body_over_the_limit_is_answered_even_if_it_is_sent_in_pieces() {
 
 #[tokio::test]
 async fn all_in_one_serves_each_function_at_its_name() {
-    let served = Served::start(vec![on_nodeclaim::function(empty_cluster()), on_idle_timer::function()], &[]).await;
+    let served =
+        Served::start(vec![on_nodeclaim::function(empty_cluster()), on_idle_timer::function(empty_cluster())], &[])
+            .await;
     assert_eq!(served.post("/on-nodeclaim", &claim()).await.status, 202);
     assert_eq!(served.post("/on-idle-timer", &sample("on-idle-timer", "tick")).await.status, 202);
     assert_eq!(served.post("/", &claim()).await.status, 404);
@@ -190,7 +192,8 @@ async fn health_handshake_and_counts_are_there() {
 
 #[tokio::test]
 async fn the_timer_of_knative_is_a_tick() {
-    let served = Served::start(vec![on_idle_timer::function()], &[("PILOTLIGHT_CLUSTER_ID", "eu")]).await;
+    let served =
+        Served::start(vec![on_idle_timer::function(empty_cluster())], &[("PILOTLIGHT_CLUSTER_ID", "eu")]).await;
     let ping = json!({ "specversion": "1.0", "id": "1", "source": "/apis/v1/namespaces/x/pingsources/p",
         "type": "dev.knative.sources.ping", "time": "2026-11-16T09:00:00Z", "data": {} });
     let received = served.send("POST", "/", &[STRUCTURED, REPLY], ping.to_string().as_bytes()).await;

@@ -6,13 +6,15 @@ use crate::workspace::{Dependency, DependencyKind, Package};
 /// The layers, highest first. A package may use those in the rows below its own and none in its own row. Packages stand here before
 /// they exist, so that their place is decided once. Test crates are not listed: they may use everything, and nothing may use them.
 pub const LAYERS: &[&[&str]] = &[
+    // All the others in one binary.
+    &["functions/pilotlight"],
+    // Goes on with whatever a lost event left, by the very functions that the event was for.
+    &["functions/on-idle-timer"],
     &[
         "functions/on-pending-pod",
         "functions/on-nodeclaim",
         "functions/on-workspace",
-        "functions/on-idle-timer",
         "functions/on-delete",
-        "functions/pilotlight",
         "events/forwarder",
     ],
     &["shared/stage"],
@@ -23,9 +25,6 @@ pub const LAYERS: &[&[&str]] = &[
     &["shared/decide"],
     &["shared/model"],
 ];
-
-/// Is all the others in one binary, so it alone may use its neighbours.
-const ALL_IN_ONE: &str = "pilotlight";
 
 /// Whose tests must not look upwards either: they are understood, and checked, with nothing above them built.
 pub const PURE: &[&str] = &["model", "decide"];
@@ -71,7 +70,7 @@ fn misdirected(from: &Package, dependency: &Dependency, to: &Package) -> Option<
     }
     // A package without a layer is an offence of its own; nothing more can be said about its direction.
     let (above, below) = (layer(&from.folder)?, layer(&to.folder)?);
-    if below > above || (below == above && user == ALL_IN_ONE) {
+    if below > above {
         return None;
     }
     let relation = if below == above { "is in the same layer" } else { "is above it" };
@@ -124,10 +123,16 @@ mod tests {
     }
 
     #[test]
-    fn all_in_one_may_use_its_neighbours_but_not_the_other_way_round() {
+    fn all_in_one_may_use_every_function_and_the_timer_those_it_carries_on_for_but_not_the_other_way_round() {
         let one = package("functions/pilotlight", &["on-delete", "forwarder"], &[]);
         check(&[one.clone(), package("functions/on-delete", &[], &[]), package("events/forwarder", &[], &[])], &[]);
         check(&[one, package("functions/on-delete", &["pilotlight"], &[])], &["on-delete depends on pilotlight"]);
+        let timer = package("functions/on-idle-timer", &["on-delete"], &[]);
+        check(&[timer.clone(), package("functions/on-delete", &[], &[])], &[]);
+        check(
+            &[timer, package("functions/on-delete", &["on-idle-timer"], &[])],
+            &["on-delete depends on on-idle-timer"],
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use super::catalogue::Market;
+use super::{catalogue::Market, consolidate::Consolidation};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +26,8 @@ pub struct Answer {
     pub price_per_hour: f64,
     pub solve_ms: f64,
     pub out_of_time: bool,
+    #[serde(flatten)]
+    pub consolidation: Option<Consolidation>,
     pub warnings: Vec<String>,
 }
 
@@ -105,8 +107,10 @@ impl Answer {
         most: usize,
         solve: Duration,
     ) -> Self {
-        let mut lists = Lists { read, market, most, known: HashMap::new() };
-        let claims: Vec<ClaimAnswer> = placing.claims.iter().map(|claim| describe(claim, &mut lists)).collect();
+        let mut lists = Lists::new(read, market, most);
+        let scene = &read.scene;
+        let pod = |at: usize| scene.pods.get(at).map(|pod| format!("{}/{}", pod.namespace, pod.name));
+        let claims: Vec<ClaimAnswer> = placing.claims.iter().map(|claim| describe(claim, &mut lists, &pod)).collect();
         let mut warnings: Vec<String> =
             read.problems.iter().map(|one| format!("{} {}: {}", one.kind, one.name, one.why)).collect();
         if placing.out_of_time {
@@ -118,6 +122,7 @@ impl Answer {
             claims,
             solve_ms: solve.as_secs_f64() * 1e3,
             out_of_time: placing.out_of_time,
+            consolidation: None,
             warnings,
         }
     }
@@ -184,14 +189,18 @@ fn pods(source: &SceneSource, read: &SceneRead, placing: &Placing) -> Vec<PodAns
 }
 
 /// Lists of offerings, each described once.
-struct Lists<'a> {
+pub struct Lists<'a> {
     read: &'a SceneRead,
     market: &'a Market,
     most: usize,
     known: HashMap<(usize, *const OfferingRef), Rc<Vec<OfferingAnswer>>>,
 }
 
-impl Lists<'_> {
+impl<'a> Lists<'a> {
+    pub fn new(read: &'a SceneRead, market: &'a Market, most: usize) -> Self {
+        Lists { read, market, most, known: HashMap::new() }
+    }
+
     fn describe(&mut self, catalogue: usize, list: &[OfferingRef]) -> Rc<Vec<OfferingAnswer>> {
         // The lists live in the placing, so while this one is there no other has its address.
         let key = (catalogue, list.as_ptr());
@@ -218,10 +227,10 @@ impl Lists<'_> {
     }
 }
 
-fn describe(claim: &ClaimPlanned, lists: &mut Lists<'_>) -> ClaimAnswer {
+/// `pod` names the pod at a position that the claim has.
+pub fn describe(claim: &ClaimPlanned, lists: &mut Lists<'_>, pod: &dyn Fn(usize) -> Option<String>) -> ClaimAnswer {
     let scene = &lists.read.scene;
     let pool = scene.pools.get(claim.pool);
-    let pod = |at: &usize| scene.pods.get(*at).map(|pod| format!("{}/{}", pod.namespace, pod.name));
     ClaimAnswer {
         name: claim.name.clone(),
         pool: pool.map(|pool| pool.name.as_str().to_owned()).unwrap_or_default(),
@@ -230,7 +239,7 @@ fn describe(claim: &ClaimPlanned, lists: &mut Lists<'_>) -> ClaimAnswer {
         startup_taints: pool.map(|pool| taints(&pool.startup_taints)).unwrap_or_default(),
         requirements: claim.all_requirements(scene).into_iter().map(requirement).collect(),
         requests: claim.requests.iter().map(|(name, of)| (name.clone(), amount(name, *of))).collect(),
-        pods: claim.pods.iter().filter_map(pod).collect(),
+        pods: claim.pods.iter().filter_map(|at| pod(*at)).collect(),
         offerings: lists.describe(pool.map(|pool| pool.catalogue).unwrap_or_default(), &claim.offerings),
     }
 }

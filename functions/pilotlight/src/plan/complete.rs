@@ -9,13 +9,14 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
 };
 
-use super::{link, manifest::Manifest, workloads};
+use super::{budgets, link, manifest::Manifest, workloads};
 
 /// How old an object is taken to be that does not say when it was made.
 const AGE: SignedDuration = SignedDuration::from_hours(2);
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 
-pub fn complete(manifest: &mut Manifest, now: Timestamp) {
+/// With `by_label`, the label of a pool is enough for a node to be its: no claim has to be in the files.
+pub fn complete(manifest: &mut Manifest, now: Timestamp, by_label: bool) {
     let made_at = now.checked_sub(AGE).unwrap_or(now);
     let mut stamps = Stamps { created: Timestamp::from_second(made_at.as_second()).unwrap_or(made_at), count: 0 };
     stamps.all(manifest.deployments.iter_mut().map(|one| &mut one.metadata));
@@ -41,7 +42,8 @@ pub fn complete(manifest: &mut Manifest, now: Timestamp) {
             manifest.warnings.push(format!("{place} has no allocatable pods, so no pod fits on it"));
         }
     }
-    link::link(manifest);
+    budgets::judge(manifest);
+    link::link(manifest, by_label);
 }
 
 /// Hands out uids that rise in the order of the files: of pods that are alike, the first comes first.

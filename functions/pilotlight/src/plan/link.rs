@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::manifest::Manifest;
 
 /// They belong together by provider ID, or by the claim's `status.nodeName` where one of them has none.
-pub fn link(manifest: &mut Manifest) {
+pub fn link(manifest: &mut Manifest, by_label: bool) {
     let mut managed = BTreeSet::new();
     for claim in &mut manifest.claims {
         if let Some(at) = manifest.nodes.iter().position(|node| belongs(claim, node))
@@ -20,7 +20,7 @@ pub fn link(manifest: &mut Manifest) {
     }
     for (at, node) in manifest.nodes.iter().enumerate() {
         let of_pool = node.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(names::NODE_POOL));
-        if of_pool && !managed.contains(&at) {
+        if of_pool && !by_label && !managed.contains(&at) {
             let place = manifest.place("Node", node.metadata.name.as_deref().unwrap_or_default());
             let warning = format!("{place} has the label {} but no NodeClaim: nobody manages it", names::NODE_POOL);
             manifest.warnings.push(warning);

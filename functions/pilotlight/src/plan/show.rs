@@ -1,6 +1,9 @@
 //! The answer for people: where each pod goes, which nodes come for it, and what they cost.
 
-use super::answer::{Answer, ClaimAnswer, PodAnswer};
+use super::{
+    answer::{Answer, ClaimAnswer, PodAnswer},
+    consolidate::{Consolidation, DisruptionAnswer},
+};
 use crate::table::table as lay_out;
 
 /// What clouds count as a month.
@@ -20,7 +23,67 @@ pub fn table(answer: &Answer) -> String {
         text += &lay_out(&header, &rows);
         text.push('\n');
     }
-    text + &summary(answer)
+    text += &summary(answer);
+    if let Some(consolidation) = &answer.consolidation {
+        text.push('\n');
+        text += &nodes(consolidation);
+    }
+    text
+}
+
+/// The nodes that go, what comes for them, and why the others stay.
+fn nodes(of: &Consolidation) -> String {
+    let mut text = String::new();
+    if !of.disruptions.is_empty() {
+        let rows: Vec<Vec<String>> = of.disruptions.iter().map(disruption_row).collect();
+        text += &lay_out(&["NODES THAT GO", "REASON", "INSTEAD", "SAVES AN HOUR", "WHY"], &rows);
+        text.push('\n');
+    }
+    if !of.kept.is_empty() {
+        let words = |reason: &str| reason.strip_prefix("not disrupted because ").unwrap_or(reason).to_owned();
+        let rows: Vec<Vec<String>> =
+            of.kept.iter().map(|one| vec![one.node.clone(), one.code.to_owned(), words(&one.reason)]).collect();
+        text += &lay_out(&["NODES THAT STAY", "CODE", "BECAUSE"], &rows);
+        text.push('\n');
+    }
+    let go: usize = of.disruptions.iter().map(|one| one.nodes.len()).sum();
+    let come: usize = of.disruptions.iter().map(|one| one.replacements.len()).sum();
+    let moved: usize = of.disruptions.iter().map(|one| one.moves.len()).sum();
+    let hour = of.saves_per_hour;
+    let (what, by) = if hour < 0.0 { ("costs", -hour) } else { ("saves", hour) };
+    text + &format!(
+        "{} go{}, {come} come{} in their place, {}. It {what} {} an hour, {} a month. Decided in {:.2} ms.\n",
+        counted(go, "node"),
+        if go == 1 { "es" } else { "" },
+        if come == 1 { "s" } else { "" },
+        format_args!("{} move{}", counted(moved, "pod"), if moved == 1 { "s" } else { "" }),
+        money(Some(by)),
+        money(Some(by * HOURS_A_MONTH)),
+        of.disrupt_ms
+    )
+}
+
+fn disruption_row(one: &DisruptionAnswer) -> Vec<String> {
+    let cheapest = |claim: &ClaimAnswer| match claim.offerings.first() {
+        Some(first) => format!("{} at {}", first.instance_type, money(first.price)),
+        None => claim.name.clone(),
+    };
+    let instead: Vec<String> = one.replacements.iter().map(cheapest).collect();
+    let instead = match (instead.is_empty(), one.terminate_first) {
+        (true, true) => "what comes later".to_owned(),
+        (true, false) => "-".to_owned(),
+        (false, _) => instead.join(", "),
+    };
+    let saves = if one.saves_per_hour < 0.0 {
+        format!("-{}", money(Some(-one.saves_per_hour)))
+    } else {
+        money(Some(one.saves_per_hour))
+    };
+    vec![one.nodes.join(", "), one.reason.to_owned(), instead, saves, one.why.clone()]
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn pod_row(pod: &PodAnswer, claims: &[ClaimAnswer]) -> Vec<String> {

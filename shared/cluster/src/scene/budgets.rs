@@ -28,7 +28,7 @@ fn is_protected(pod: &Pod, now: Timestamp) -> bool {
 }
 
 /// Nobody evicts it, so no budget is asked.
-fn stays_on_disrupted(pod: &Pod) -> bool {
+pub(super) fn stays_on_disrupted(pod: &Pod) -> bool {
     let taint = Taint { key: names::DISRUPTED_TAINT.to_owned(), value: String::new(), effect: Effect::NoSchedule };
     pod.tolerations.iter().any(|one| one.tolerates(&taint))
 }
@@ -59,17 +59,17 @@ fn is_fully_blocking(budget: &PodDisruptionBudget) -> bool {
         || is_text(&spec.min_available, "100%")
 }
 
-fn lets_unready_go(budget: &PodDisruptionBudget) -> bool {
+pub(super) fn lets_unready_go(budget: &PodDisruptionBudget) -> bool {
     let policy = budget.spec.as_ref().and_then(|spec| spec.unhealthy_pod_eviction_policy.as_deref());
     policy == Some("AlwaysAllow")
 }
 
-fn is_unready(pod: &KubePod) -> bool {
+pub(super) fn is_unready(pod: &KubePod) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref()).into_iter().flatten();
     conditions.into_iter().any(|one| one.type_ == "Ready" && one.status == "False")
 }
 
-fn selects(selector: &Selector, labels: &BTreeMap<String, String>) -> bool {
+pub(super) fn selects(selector: &Selector, labels: &BTreeMap<String, String>) -> bool {
     selector.labels.iter().all(|(key, value)| labels.get(key) == Some(value))
         && Requirements::new(&selector.expressions).kept_by(labels)
 }

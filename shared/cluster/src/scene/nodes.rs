@@ -153,8 +153,13 @@ fn node_there(node: Facts, claim: Option<&Claim>, limits: BTreeMap<String, u32>)
     let is = |label: &str| node.labels.get(label).is_some_and(|value| value == "true");
     let (registered, initialized) =
         (claim.is_none() || is(names::REGISTERED), claim.is_none() || is(names::INITIALIZED));
+    // A machine that is started anew comes back: its pods wait for it, and get no other node.
+    let reboots = claim.is_some_and(|claim| claim.is(ConditionKind::Rebooting) && claim.deleted_at.is_none());
+    let initialized = initialized && !reboots;
     let mut labels = node.labels;
     let mut taints = node.taints;
+    let passes = |key: &str| key == names::DISRUPTED_TAINT || key.starts_with("node.kubernetes.io/");
+    taints.retain(|taint| !reboots || !passes(&taint.key));
     let (mut promised, mut capacity) = (Resources::new(), node.capacity);
     if let Some(claim) = claim {
         promised = promise(claim);

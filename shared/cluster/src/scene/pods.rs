@@ -46,7 +46,7 @@ fn sort_one(
                 let Pod { namespace, name, uid, .. } = pod;
                 read.left_out.push(LeftOut { pod: PodRef { namespace, name, uid }, code, why });
             }
-            None => read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod)),
+            None => read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod)),
         }
         return Ok(());
     };
@@ -55,7 +55,7 @@ fn sort_one(
     };
     let leaving = nodes.there.get(at).is_some_and(|node| node.deleting) && moves(raw, &pod);
     if leaving && !budgets::stays(raw, &pod, &source.budgets, source.now) {
-        read.scene.pods.push(waiting::pod(source, volumes, nodes, raw, spec, &pod));
+        read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod));
     } else {
         read.scene.bound.push(placed::pod(volumes, daemons, raw, spec, &pod, at)?);
     }
@@ -73,7 +73,7 @@ pub(crate) fn waits(raw: &KubePod) -> bool {
 
 /// Whether it will run somewhere else when its node is gone. The name of a StatefulSet's pod has to come back, so that one counts
 /// although it is being deleted.
-fn moves(raw: &KubePod, pod: &Pod) -> bool {
+pub(super) fn moves(raw: &KubePod, pod: &Pod) -> bool {
     let owners = raw.metadata.owner_references.iter().flatten();
     let of_stateful_set = owners.into_iter().any(|owner| owner.kind == "StatefulSet");
     pod.kind == PodKind::Ordinary && (pod.deleted_at.is_none() || of_stateful_set)

@@ -21,7 +21,7 @@ const MALFORMED: &str = "Malformed";
 pub(super) fn pod(
     source: &SceneSource,
     volumes: &Lookup<'_>,
-    nodes: &Nodes,
+    nodes: Option<&Nodes>,
     raw: &KubePod,
     spec: &PodSpec,
     pod: &Pod,
@@ -33,7 +33,7 @@ pub(super) fn pod(
         node_selector: spec.node_selector.clone().unwrap_or_default(),
         default_selector: default_selector(source, raw),
         tolerations: pod.tolerations.clone(),
-        planned: source.planned.get(&pod.uid).and_then(|name| nodes.planned(name.as_str())),
+        planned: source.planned.get(&pod.uid).and_then(|name| nodes?.planned(name.as_str())),
         ..PodToPlace::new(pod.namespace.clone(), pod.name.clone(), pod.uid.clone())
     };
     placing.invalid = fill(&mut placing, volumes, raw, spec).err();
@@ -77,7 +77,7 @@ fn asked_of_nodes(placing: &PodToPlace) -> impl Iterator<Item = &str> {
 }
 
 /// The API server fills it in; a file may name only the class.
-fn priority(source: &SceneSource, spec: &PodSpec) -> i32 {
+pub(super) fn priority(source: &SceneSource, spec: &PodSpec) -> i32 {
     if let Some(priority) = spec.priority {
         return priority;
     }

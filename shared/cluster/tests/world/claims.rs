@@ -40,7 +40,7 @@ fn everything() -> ClaimChange {
     ClaimChange {
         record: Some(record()),
         labels: BTreeMap::from([("ours".to_owned(), "1".to_owned())]),
-        annotations: BTreeMap::from([("ours".to_owned(), "1".to_owned())]),
+        annotations: BTreeMap::from([("ours".to_owned(), Some("1".to_owned()))]),
         finalizer: FinalizerChange::Add,
     }
 }

@@ -4,6 +4,7 @@
 
 mod claims;
 mod connecting;
+mod left_over;
 mod lost_answers;
 mod nodes;
 mod notes_and_stock;

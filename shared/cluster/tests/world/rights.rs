@@ -1,7 +1,7 @@
 //! The rights we say that we need are those that we use.
 
 use crate::stage::{NAMESPACE, NODES, PODS, Stage, object, pod_ref, stage};
-use cluster::{ClassServed, Made, NodeSearch, Turn, rights};
+use cluster::{ClassServed, Deleted, Made, NodeSearch, PROVISIONING, Turn, rights};
 use jiff::SignedDuration;
 use model::{
     ClaimChange, ClaimStatus, ClaimToMake, ClassRef, FinalizerChange, Namespace, NodeChange, Note, PodNote, PodRef,
@@ -31,7 +31,7 @@ async fn uses_all_of_provisioning(stage: &Stage, pod: &PodRef) {
     let mut source = cluster.scene_source().await.unwrap();
     cluster.selecting(&mut source).await.unwrap();
     assert!(source.pods.len() > 1 && !source.nodes.is_empty() && !source.namespaces.is_empty());
-    let Ok(Turn::Ours(turn)) = cluster.take_turn("a", now).await else { panic!("nobody else is there") };
+    let Ok(Turn::Ours(turn)) = cluster.take_turn(PROVISIONING, "a", now).await else { panic!("nobody else is there") };
     let turn = cluster.keep_turn(turn, now).await.unwrap().unwrap();
     cluster.end_turn(turn).await.unwrap();
     let claim = ClaimToMake {
@@ -77,6 +77,8 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     cluster.pods_on(&object("n")).await.unwrap();
     cluster.volumes_attached(&object("n")).await.unwrap();
     cluster.pool_annotations(&object("gpu")).await.unwrap();
+    cluster.note_on_pool(&object("gpu"), "pilotlight.dev/replacement-back-off", None).await.unwrap();
+    cluster.whole_source().await.unwrap();
     uses_all_of_provisioning(&stage, &pod).await;
     cluster.secret(&object("s")).await.unwrap();
     cluster.karpenter_leads(now).await.unwrap();
@@ -88,6 +90,10 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     cluster.note_machine("rack-1", &key.claim, "on its way").await.unwrap();
     assert_eq!(cluster.machines_held().await.unwrap()["rack-1"].claim, key.claim);
     cluster.release_machine("rack-1", &key.claim, now).await.unwrap();
+    let leases = cluster.leases_of_ours().await.unwrap();
+    let machine = leases.iter().find(|lease| lease.name == "pilotlight-machine-rack-1").unwrap();
+    assert_eq!(cluster.delete_lease(machine).await, Ok(Deleted::Done));
+    cluster.pods_waiting().await.unwrap();
     cluster.node_power("n").await.unwrap();
     for (provider, until) in [("aks", now), ("scaleway", now)] {
         let scope = Scope::Provider { provider: provider.into() };

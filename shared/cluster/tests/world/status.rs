@@ -20,6 +20,7 @@ fn launched() -> ClaimStatus {
             condition(ConditionKind::Launched, Truth::True, "2026-01-01T00:00:05.123456Z"),
             condition(ConditionKind::Ready, Truth::Unknown, "2026-01-01T00:00:05Z"),
         ],
+        last_pod_event: None,
     }
 }
 

@@ -43,7 +43,9 @@ pub fn plan(seen: &Situation) -> Vec<Action> {
 }
 
 fn is_overdue(seen: &Situation) -> bool {
-    let since = seen.claim.condition(Registered).map(|registered| registered.since);
+    // A machine that was started anew begins anew.
+    let begins = [Registered, ConditionKind::Rebooting].map(|kind| seen.claim.condition(kind).map(|one| one.since));
+    let since = begins.into_iter().flatten().max();
     let patience = seen.policy.initialization.zip(since);
     patience.is_some_and(|(patience, since)| seen.now.duration_since(since) > patience)
 }
@@ -59,6 +61,11 @@ fn missing(seen: &Situation) -> Option<Missing> {
         let name = seen.claim.status.node.as_deref().unwrap_or("?");
         return Some(Missing { reason: "NodeNotFound", message: format!("node {name} is not there") });
     };
+    if seen.claim.is(ConditionKind::Rebooting)
+        && node.boot_id.as_ref() == seen.claim.annotations.get(names::REBOOT_PRE_BOOT_ID)
+    {
+        return Some(Missing { reason: "Rebooting", message: format!("node {} is not started anew yet", node.name) });
+    }
     if node.ready != Truth::True {
         return Some(Missing { reason: "NodeNotReady", message: format!("node {} is not ready yet", node.name) });
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use model::{
     Action, ActionResult, Answer, Attempt, ClaimChange, ConditionKind, Ensured, Failure, FinalizerChange, Instance,
-    LaunchRecord, Next, Offering, Plan, Progress, Retry, Truth, names,
+    LaunchRecord, Next, Offering, Plan, Progress, Reservation, Retry, Truth, names,
 };
 
 use super::{
@@ -24,6 +24,8 @@ const UNTIL_READ_BACK: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(10);
 /// The longest time between two questions of a claim that waits for its turn.
 const MOST_PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+/// The reason of a claim that would pass what its pool or its cluster may spend.
+const OVER_CAP: &str = "PriceCapReached";
 /// "For ever", as a deadline.
 const FOR_EVER: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
 
@@ -70,8 +72,13 @@ fn choice(seen: &Situation) -> Choice {
         preference: seen.policy.preference,
     };
     let ladder = ladder(&wanted, offerings, &seen.stock, tried(seen), seen.now);
-    if let Some(best) = ladder.rungs.first() {
+    if let Some(best) = ladder.rungs.iter().find(|rung| seen.money.refuses(rung).is_none()) {
         return Choice::Take(Box::new(best.clone()));
+    }
+    // The first is the cheapest, or the one that is wanted most.
+    if let Some((first, why)) = ladder.rungs.first().and_then(|first| Some((first, seen.money.refuses(first)?))) {
+        let message = format!("{}: {why}", words::offering(first));
+        return Choice::NotReady { reason: OVER_CAP, message, after: UNTIL_SOMEBODY_HELPS };
     }
     let (reason, message) = ladder.why();
     match ladder.waiting {
@@ -102,9 +109,19 @@ pub fn choose(seen: &Situation) -> Vec<Action> {
     };
     let ask =
         Action::Ensure { request: Box::new(request(&seen.claim, &record, class)), progress: record.progress.clone() };
+    let reserve = reservation(seen, &record.offering).map(Action::Reserve);
     let record = Some(Box::new(record));
-    // Finalizer and intent before the first cloud call, in one write that only one of us wins.
-    vec![Action::ChangeClaim(ClaimChange { record, finalizer: FinalizerChange::Add, ..ClaimChange::default() }), ask]
+    // Finalizer and intent before the first cloud call, in one write that only one of us wins. Money before intent, so that
+    // whoever counts next counts this.
+    let intent = Action::ChangeClaim(ClaimChange { record, finalizer: FinalizerChange::Add, ..ClaimChange::default() });
+    reserve.into_iter().chain([intent, ask]).collect()
+}
+
+fn reservation(seen: &Situation, offering: &Offering) -> Option<Reservation> {
+    let money = &seen.money;
+    let price = offering.price.as_ref().filter(|_| money.is_counted())?;
+    let after = money.with(&seen.claim, price, seen.now);
+    Some(Reservation { before: money.ledger.clone(), version: money.version.clone(), after })
 }
 
 pub fn resume(seen: &Situation, record: &LaunchRecord) -> Vec<Action> {
@@ -129,7 +146,7 @@ fn is_overdue(seen: &Situation) -> bool {
         return seen.now > record.deadline;
     }
     let Some(launched) = seen.claim.condition(Launched).filter(|_| seen.claim.has_owner) else { return false };
-    let asked_to_wait = ["Throttled", "Busy", "Unavailable"].contains(&launched.reason.as_str());
+    let asked_to_wait = ["Throttled", "Busy", "Unavailable", OVER_CAP].contains(&launched.reason.as_str());
     // An order may fail late; then the next offering has its own time.
     let begin = tried(seen).last().map_or(launched.since, |last| last.at.max(launched.since));
     !asked_to_wait && seen.now > after(begin, seen.policy.launch)

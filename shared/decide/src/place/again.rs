@@ -3,8 +3,11 @@
 //! Placing goes one way, so a shape may take the only place that another one could have had. Who is left out because of that,
 //! and not because there is nothing for it at all, is the one to begin with.
 
+use core::cmp::Reverse;
+
 use model::place::Scene;
 
+use super::rules::DomainKind;
 use super::shapes::ShapeId;
 use super::solver::Solver;
 
@@ -13,44 +16,59 @@ const MOST_TRIES: usize = 6;
 
 /// The best of some tries.
 pub fn solve<'a>(scene: &'a Scene, still_time: &mut dyn FnMut() -> bool) -> Solver<'a> {
-    let mut best = one_try(scene, &[], still_time);
+    let mut best = one_try(scene, &Order::default(), still_time);
     let mut left_out = best.left_out();
     if left_out.is_empty() {
         return best;
     }
     let hopeful = with_hope(scene, &left_out);
-    let mut begun: Vec<Vec<ShapeId>> = vec![vec![]];
+    let mut begun: Vec<Order> = vec![Order::default()];
     while begun.len() < MOST_TRIES && !best.out_of_time && still_time() {
-        let Some(first) = next_order(begun.last().map_or(&[][..], Vec::as_slice), &left_out, &hopeful) else { break };
-        if begun.contains(&first) {
+        let order = begun.last().map(|before| before.then(&left_out, &hopeful, &best)).unwrap_or_default();
+        if begun.contains(&order) {
             break;
         }
-        let next = one_try(scene, &first, still_time);
+        let next = one_try(scene, &order, still_time);
         left_out = next.left_out();
         if !next.out_of_time && next.is_better_than(&best) {
             best = next;
         }
-        begun.push(first);
+        begun.push(order);
     }
     best
 }
 
-fn one_try<'a>(scene: &'a Scene, first: &[ShapeId], still_time: &mut dyn FnMut() -> bool) -> Solver<'a> {
+fn one_try<'a>(scene: &'a Scene, order: &Order, still_time: &mut dyn FnMut() -> bool) -> Solver<'a> {
     let mut solver = Solver::new(scene);
-    solver.run(first, still_time);
+    order.following.iter().for_each(|shape| solver.want_for(*shape));
+    solver.run(&order.first, still_time);
     solver
 }
 
-/// Those left out last time, then those that were before; nothing if none of them has hope.
-fn next_order(before: &[ShapeId], left_out: &[ShapeId], hopeful: &[bool]) -> Option<Vec<ShapeId>> {
-    let has_hope = |shape: &&ShapeId| hopeful.get(**shape).copied().unwrap_or(true);
-    let mut first: Vec<ShapeId> = left_out.iter().filter(has_hope).copied().collect();
-    if first.is_empty() {
-        return None;
+/// What a try begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Order {
+    first: Vec<ShapeId>,
+    /// Those that go where others are: the others are asked to be where these can follow.
+    following: Vec<ShapeId>,
+}
+
+impl Order {
+    /// Those left out last time, then those that were before.
+    fn then(&self, left_out: &[ShapeId], hopeful: &[bool], solver: &Solver<'_>) -> Order {
+        let has_hope = |shape: &&ShapeId| hopeful.get(**shape).copied().unwrap_or(true);
+        let follows = |shape: &&ShapeId| !has_hope(shape) && solver.follows(**shape);
+        let mut next = Order {
+            first: left_out.iter().filter(has_hope).copied().collect(),
+            following: left_out.iter().filter(follows).copied().collect(),
+        };
+        let older = |own: &[ShapeId], before: &[ShapeId]| -> Vec<ShapeId> {
+            before.iter().filter(|shape| !own.contains(shape)).copied().collect()
+        };
+        next.first.extend(older(&next.first, &self.first));
+        next.following.extend(older(&next.following, &self.following));
+        next
     }
-    let rest: Vec<ShapeId> = before.iter().filter(|shape| !first.contains(shape)).copied().collect();
-    first.extend(rest);
-    Some(first)
 }
 
 /// By shape: whether one pod of it would find a place if nobody else came. Known of those left out alone.
@@ -64,40 +82,57 @@ fn with_hope(scene: &Scene, left_out: &[ShapeId]) -> Vec<bool> {
 }
 
 impl Solver<'_> {
-    /// Shapes of which a pod has no place.
+    /// Whether a shape must be in the domain of pods that are not its own kind.
+    fn follows(&self, shape: ShapeId) -> bool {
+        let must = self.plans[shape].attempts.last();
+        must.is_some_and(|must| must.domains.iter().any(|rule| matches!(rule.kind, DomainKind::Near { itself: false })))
+    }
+
+    /// Asks the pods that a shape follows to be where it can follow.
+    fn want_for(&mut self, shape: ShapeId) {
+        let Some(must) = self.plans[shape].attempts.last() else { return };
+        for rule in must.domains.iter().filter(|rule| matches!(rule.kind, DomainKind::Near { itself: false })) {
+            let wanted = self.ground.eligible(rule.slot, &must.needs, None);
+            let counters = &mut self.ground.counters;
+            counters.some_wanted = true;
+            match &mut counters.all[rule.counter].wanted {
+                // Where all who wait can follow, if there is such a place.
+                Some(known) if known.meets(&wanted) => known.and(&wanted),
+                Some(_) => {}
+                none => *none = Some(wanted),
+            }
+        }
+    }
+
+    /// Shapes of which a pod has no place, the most important first: where only one of two can have it, that one does.
     fn left_out(&self) -> Vec<ShapeId> {
         let is_left = |shape: &ShapeId| self.shapes[*shape].pods.iter().any(|pod| self.placed[*pod].is_none());
-        (0..self.shapes.len()).filter(is_left).collect()
+        self.by_importance((0..self.shapes.len()).filter(is_left).collect())
     }
 
-    /// More pods, the important ones first where limits make them rivals; then larger ones; then less money.
+    /// Pods of more importance have a place, or larger ones; or the same pods for less money.
     fn is_better_than(&self, other: &Self) -> bool {
-        let merit = |of: &Self| (of.placed_by_priority(), of.amounts_placed(), core::cmp::Reverse(of.cost()));
-        merit(self) > merit(other)
+        let order = self.by_importance((0..self.shapes.len()).collect());
+        let placed = |of: &Self| -> Vec<usize> {
+            let count =
+                |shape: &ShapeId| of.shapes[*shape].pods.iter().filter(|pod| of.placed[**pod].is_some()).count();
+            order.iter().map(count).collect()
+        };
+        let (own, others) = (placed(self), placed(other));
+        own > others || (own == others && self.cost() < other.cost())
     }
 
-    /// CPU and memory of all pods that have a place.
-    fn amounts_placed(&self) -> [i64; 2] {
-        ["cpu", "memory"].map(|name| {
-            let Some(column) = self.ground.columns.column(name) else { return 0 };
-            let of_shape = |shape: &super::shapes::Shape<'_>| {
-                let placed = shape.pods.iter().filter(|pod| self.placed[**pod].is_some()).count();
-                shape.request[column].saturating_mul(placed as i64)
-            };
-            self.shapes.iter().map(of_shape).fold(0, i64::saturating_add)
-        })
-    }
-
-    /// How many pods of each priority have a place, the highest first; without limits all count alike.
-    fn placed_by_priority(&self) -> Vec<usize> {
-        let pods = &self.ground.scene.pods;
+    /// The order in which shapes are served where not all can be: by priority where limits make them rivals, those that ask for
+    /// GPUs, and then as Karpenter has it, by CPU and memory.
+    fn by_importance(&self, mut shapes: Vec<ShapeId>) -> Vec<ShapeId> {
         let limited = super::order::is_limited(self.ground.scene);
-        let priority = |pod: usize| if limited { pods[pod].priority } else { 0 };
-        let mut counts: std::collections::BTreeMap<core::cmp::Reverse<i32>, usize> = Default::default();
-        for (pod, place) in self.placed.iter().enumerate() {
-            *counts.entry(core::cmp::Reverse(priority(pod))).or_default() += usize::from(place.is_some());
-        }
-        counts.into_values().collect()
+        let columns = ["cpu", "memory"].map(|name| self.ground.columns.column(name));
+        shapes.sort_by_key(|id| {
+            let shape = &self.shapes[*id];
+            let size = columns.map(|column| column.map_or(0, |column| shape.request[column]));
+            (Reverse(if limited { shape.example.priority } else { 0 }), Reverse(shape.accelerated), Reverse(size), *id)
+        });
+        shapes
     }
 
     fn cost(&self) -> u64 {

@@ -32,6 +32,13 @@ pub struct Part {
     pub per_device: i64,
 }
 
+impl Part {
+    /// As that part of a whole device.
+    pub fn of_whole(self) -> i64 {
+        self.amount.saturating_mul(ONE) / self.per_device.max(1)
+    }
+}
+
 impl<'a> Columns<'a> {
     /// The columns of what pods and DaemonSets ask for. What only nodes have, nobody counts.
     pub fn new(scene: &'a Scene) -> Self {

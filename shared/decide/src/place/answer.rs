@@ -16,10 +16,10 @@ use super::states::StateId;
 use super::words::{Key, Words};
 
 /// Lists of offerings that several claims have.
-type Lists = Map<(StateId, Mask), Listed>;
+pub type Lists = Map<(StateId, Mask), Listed>;
 
 /// Offerings, cheapest first, and their capacity types.
-type Listed = (Arc<[OfferingRef]>, Vec<CapacityType>);
+pub type Listed = (Arc<[OfferingRef]>, Vec<CapacityType>);
 
 pub fn answer(mut solver: Solver<'_>) -> Placing {
     if solver.ground.sources.iter().any(|source| !source.accelerators.is_empty()) {
@@ -51,7 +51,7 @@ pub fn answer(mut solver: Solver<'_>) -> Placing {
     Placing { pods, claims, out_of_time: solver.out_of_time }
 }
 
-fn planned(solver: &Solver<'_>, claim: &Claim, name: String, lists: &mut Lists) -> ClaimPlanned {
+pub fn planned(solver: &Solver<'_>, claim: &Claim, name: String, lists: &mut Lists) -> ClaimPlanned {
     let ground = &solver.ground;
     let state = ground.states.get(claim.state);
     let source = &ground.sources[state.pool];

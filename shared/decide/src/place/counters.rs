@@ -35,7 +35,7 @@ pub struct Filter {
     pub tolerated_by: Option<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Counter {
     pub spot: Spot,
     pub kins: Mask,
@@ -49,6 +49,8 @@ pub struct Counter {
     pub evenly: Option<(u32, Rc<Mask>)>,
     /// Hosts with at least one, in order of arrival.
     pub hosts: Vec<PlaceId>,
+    /// The domains in which somebody waits for a first one, who found none before.
+    pub wanted: Option<Mask>,
 }
 
 use std::rc::Rc;
@@ -57,6 +59,8 @@ use std::rc::Rc;
 pub struct Counters {
     pub all: Vec<Counter>,
     ids: Map<(Spot, Mask, Counted), CounterId>,
+    /// Some counter is wanted somewhere.
+    pub some_wanted: bool,
     pub filters: Vec<Filter>,
     filter_ids: Map<Filter, FilterId>,
 }
@@ -86,6 +90,7 @@ impl Counters {
                 hard: false,
                 evenly: None,
                 hosts: vec![],
+                wanted: None,
             });
             self.all.len() - 1
         })
@@ -105,6 +110,21 @@ impl Counter {
         self.total += 1;
         if self.spot == Spot::Host && self.counts[place_or_value] == 1 {
             self.hosts.push(place_or_value);
+        }
+    }
+
+    /// Whether one here would be of no use to those who wait for a first one.
+    pub fn is_unwanted(&self, value: Value) -> bool {
+        let wanted = self.wanted.as_ref().filter(|wanted| wanted.iter().all(|wanted| self.at(wanted) == 0));
+        wanted.is_some_and(|wanted| !wanted.has(value))
+    }
+
+    pub fn remove(&mut self, place_or_value: usize) {
+        let Some(count) = self.counts.get_mut(place_or_value).filter(|count| **count > 0) else { return };
+        *count -= 1;
+        self.total -= 1;
+        if self.spot == Spot::Host && *count == 0 {
+            self.hosts.retain(|host| *host != place_or_value);
         }
     }
 

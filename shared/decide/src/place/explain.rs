@@ -42,7 +42,7 @@ pub fn unknown() -> Arc<Why> {
     Arc::new(Why { code: Code::Unschedulable, reason: "nothing is known about this pod".to_owned() })
 }
 
-fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
+pub fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
     if solver.out_of_time {
         let reason = "the time for one solve was used up before this pod could be tried; it is tried again".to_owned();
         return Why { code: Code::OutOfTime, reason };

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::attempts::{Attempt, Plan};
-use super::counters::{Counters, PlaceId};
+use super::counters::{CounterId, Counters, PlaceId, Spot};
 use super::places::{BucketId, Kind, collide};
 use super::rules::{DomainRule, HostRule};
 use super::shapes::ShapeId;
@@ -337,11 +337,25 @@ impl<'p> Asked<'p> {
 
     fn crowd(&self, domains: &[Domain], counters: &Counters) -> u32 {
         let all = self.attempt.domains.iter().chain(&self.plan.courtesy_domains);
-        all.map(|rule| match domains[rule.slot] {
-            Domain::Known(value) => rule.crowd(value, counters),
-            Domain::Open | Domain::Absent => 0,
-        })
-        .sum()
+        let spread: u32 = all
+            .map(|rule| match domains[rule.slot] {
+                Domain::Known(value) => rule.crowd(value, counters),
+                Domain::Open | Domain::Absent => 0,
+            })
+            .sum();
+        spread + if counters.some_wanted { self.unwanted(domains, counters) } else { 0 }
+    }
+
+    /// Much, where a pod would be the first of those that others wait for, and in no domain of theirs.
+    fn unwanted(&self, domains: &[Domain], counters: &Counters) -> u32 {
+        const MUCH: u32 = 1 << 20;
+        let is_unwanted = |id: &CounterId| match counters.all[*id].spot {
+            Spot::Slot(slot) => {
+                matches!(domains[slot], Domain::Known(value) if counters.all[*id].is_unwanted(value))
+            }
+            Spot::Host => false,
+        };
+        if self.plan.adds.iter().any(is_unwanted) { MUCH } else { 0 }
     }
 
     /// The states in which all slots that matter are settled and every rule holds.

@@ -63,7 +63,8 @@ impl Solver<'_> {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
-        let several = |claims: &[usize]| claims.iter().map(|claim| self.places.claims[*claim].pods.len()).sum::<usize>() > 1;
+        let several =
+            |claims: &[usize]| claims.iter().map(|claim| self.places.claims[*claim].pods.len()).sum::<usize>() > 1;
         groups.into_iter().filter(|(_, claims)| several(claims)).collect()
     }
 
@@ -116,9 +117,8 @@ impl Solver<'_> {
         let unit = types.iter().map(|of| price_of(*of)).fold(1.0, f64::max);
         let price = |of: usize| (price_of(of) / unit).max(1e-6);
         let machines = types.iter().map(|of| Machine { has: rows[*of].clone(), price: price(*of) }).collect();
-        let cost = |claim: &usize| {
-            self.cheapest_of(&self.places.claims[*claim]).map_or(0.0, |(_, price)| price as f64 / unit)
-        };
+        let cost =
+            |claim: &usize| self.cheapest_of(&self.places.claims[*claim]).map_or(0.0, |(_, price)| price as f64 / unit);
         let before: f64 = claims.iter().map(cost).sum();
         let demand: Vec<usize> = kinds.iter().map(|(_, pods)| pods.len()).collect();
         let problem = Problem::new(kinds.iter().map(|(kind, _)| kind.clone()).collect(), demand, machines);

@@ -16,6 +16,9 @@ const NODES: &str = "nodes";
 /// One of them, in thousandths.
 const ONE_NODE: i64 = 1000;
 
+/// What was left of every limit at some time.
+pub type Left = Vec<(Row, Option<i64>)>;
+
 pub struct Limits {
     /// Of pools by position, then quotas.
     budgets: Vec<Budget>,
@@ -147,6 +150,28 @@ impl Limits {
             if let Some(left) = &mut budget.nodes_left {
                 *left -= nodes;
             }
+        }
+    }
+
+    /// What a node of a type takes of its pool's limits, and of quotas above it if asked, is free again.
+    pub fn give_back(&mut self, pool: usize, base: StateId, of: usize, quotas: bool, ground: &mut Ground<'_>) {
+        let mut charge = self.charge(pool, base, &[of], ground);
+        let own = self.budgets.get(pool).map_or(0, Budget::width);
+        if !quotas && let Some(above) = charge.get_mut(own..) {
+            above.fill(0);
+        }
+        let nothing = vec![0; charge.len()];
+        self.take(pool, &nothing, Some(&charge));
+    }
+
+    /// What is left of every limit.
+    pub fn left(&self) -> Left {
+        self.budgets.iter().map(|budget| (budget.left.clone(), budget.nodes_left)).collect()
+    }
+
+    pub fn restore(&mut self, left: Left) {
+        for (budget, (left, nodes_left)) in self.budgets.iter_mut().zip(left) {
+            (budget.left, budget.nodes_left) = (left, nodes_left);
         }
     }
 

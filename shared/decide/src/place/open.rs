@@ -10,7 +10,7 @@ use super::mask::Mask;
 use super::places::{Claim, collide};
 use super::rules::HostRule;
 use super::shapes::ShapeId;
-use super::solver::{Choice, Solver};
+use super::solver::{Choice, Growth, Solver};
 use super::states::StateId;
 use super::taints;
 
@@ -59,19 +59,24 @@ impl Solver<'_> {
     }
 
     fn best_opening(&mut self, shape: ShapeId, attempt: usize, plain: bool) -> Option<Opening> {
-        let mut best: Option<(u8, Opening)> = None;
+        let mut best: Option<(u8, Opening, bool)> = None;
         for at in 0..self.ground.by_weight.len() {
             let source = self.ground.by_weight[at];
             let weight = self.ground.sources[source].pool.weight;
-            if best.as_ref().is_some_and(|(better, _)| *better > weight) {
+            if best.as_ref().is_some_and(|(better, ..)| *better > weight) {
                 break;
             }
             let Some(opening) = self.opening(shape, attempt, source, plain) else { continue };
-            if best.as_ref().is_none_or(|(_, known)| opening.unit < known.unit) {
-                best = Some((weight, opening));
+            let free = self.ground.sources[source].min_values.is_empty();
+            // What must keep its minValues cannot grow as it likes.
+            let better = |(_, known, known_free): &(u8, Opening, bool)| {
+                opening.unit < known.unit || (free && !known_free && opening.unit <= known.unit)
+            };
+            if best.as_ref().is_none_or(better) {
+                best = Some((weight, opening, free));
             }
         }
-        best.map(|(_, opening)| opening)
+        best.map(|(_, opening, _)| opening)
     }
 
     /// What a pool could open for a pod.
@@ -203,10 +208,12 @@ impl Solver<'_> {
         }
         let mut fine = self.ground.sources[source].fit.keep(&request, &mut types);
         if fine && mode != Mode::Desperate {
+            let moves = claim.state != state;
             fine = types.meets(&claim.grow)
                 && (self.shapes[shape].accelerated
                     || !claim.accelerated
-                    || self.leaves_devices(place, source, &request));
+                    || self.leaves_devices(place, source, &request))
+                && (!moves || self.pays(shape, place, state, &types));
         }
         self.row = request;
         let relaxed = if fine { self.keep_rest(shape, source, state, Some(place), &mut types) } else { None };
@@ -215,6 +222,25 @@ impl Solver<'_> {
             self.places.claims[at].relaxed = true;
         }
         relaxed.is_some()
+    }
+
+    /// Whether a claim that has to be bought in another way for a pod gets no dearer by it than a node for that pod alone.
+    fn pays(&mut self, shape: ShapeId, place: PlaceId, state: StateId, types: &Mask) -> bool {
+        let Some(claim) = self.places.claim(place) else { return false };
+        let price = |of: Option<(usize, u64)>| of.map_or(u64::MAX, |(_, price)| price);
+        let states = &self.ground.states;
+        let (as_before, after) = (price(states.cheapest(claim.state, types)), price(states.cheapest(state, types)));
+        if after <= as_before {
+            return true;
+        }
+        let before = price(self.cheapest_of(claim));
+        if self.alone[shape].is_none() {
+            let must = self.plans[shape].attempts.len() - 1;
+            let opening = self.best_opening(shape, must, false);
+            let cheapest = opening.map(|opening| self.ground.states.cheapest(opening.state, &opening.types));
+            self.alone[shape] = Some(cheapest.map_or(u64::MAX, price));
+        }
+        after.saturating_sub(before) <= self.alone[shape].unwrap_or(u64::MAX)
     }
 
     /// A pod that asks for no GPU may use what a GPU node has too much of: it costs nothing more, and every free GPU keeps its
@@ -286,24 +312,48 @@ impl Solver<'_> {
         request: &[i64],
         types: &Mask,
     ) -> Option<(f64, Rc<Mask>)> {
-        if let Some((_, known)) = self.growths.get(&(shape, state)).filter(|(of, _)| of == types) {
-            return Some(known.clone());
+        if let Some(known) = self.growths.get(&(shape, state)).filter(|known| known.lasts && known.types == *types) {
+            return Some(known.growth.clone());
         }
         let rows = &self.ground.sources[source].fit.rows;
         let prices = self.ground.states.prices(state);
-        // Not whole pods: that would punish small machines at the end of a batch.
-        let held = |of: usize| {
-            let columns = rows[of].iter().zip(request).filter(|(_, request)| **request > 0);
-            columns.map(|(has, request)| *has as f64 / *request as f64).fold(f64::MAX, f64::min)
+        let (waiting, names) = (&self.waiting, self.ground.columns.names());
+        let mut lasts = true;
+        // Not whole pods: that would punish small machines at the end of a batch. But of GPUs no more than are asked for: what
+        // is left of them nobody else fills.
+        let mut held = |of: usize| {
+            let asked = |column: &usize| request[*column] > 0;
+            let columns = (0..request.len()).filter(asked).map(|column| {
+                let (has, scarce) = (rows[of][column], super::amounts::is_accelerator(names[column]));
+                let used = if scarce { has.min(waiting[column].max(request[column])) } else { has };
+                lasts &= used == has;
+                used as f64 / request[column] as f64
+            });
+            columns.fold(f64::MAX, f64::min)
         };
-        let unit = |of: usize| Some(prices.of[of]? as f64 / held(of));
+        let mut unit = |of: usize| Some(prices.of[of]? as f64 / held(of));
         let units: Vec<(usize, f64)> = types.iter().filter_map(|of| Some((of, unit(of)?))).collect();
         let best = units.iter().map(|(_, unit)| *unit).min_by(f64::total_cmp)?;
         let mut grow = Mask::none(rows.len());
         units.iter().filter(|(_, unit)| *unit <= best * GROWTH_TOLERANCE).for_each(|(of, _)| grow.insert(*of));
         let growth = (best, Rc::new(grow));
-        self.growths.insert((shape, state), (types.clone(), growth.clone()));
+        self.growths.insert((shape, state), Growth { types: types.clone(), growth: growth.clone(), lasts });
         Some(growth)
+    }
+
+    /// What a claim may grow into, once a pod has changed how it is bought and so what its types cost.
+    pub fn grow_anew(&mut self, shape: ShapeId, at: usize, from: StateId) {
+        let claim = &self.places.claims[at];
+        let (state, types) = (claim.state, claim.types.clone());
+        let price = |of: StateId| self.ground.states.cheapest(of, &types).map(|(_, price)| price);
+        if price(from) == price(state) {
+            return;
+        }
+        let source = self.ground.states.get(state).pool;
+        let request = self.shapes[shape].request.clone();
+        if let Some((_, grow)) = self.growth(shape, source, state, &request, &types) {
+            self.places.claims[at].grow = grow;
+        }
     }
 
     /// Brings a claim up to date after it took a pod: its types are those in `scratch`.

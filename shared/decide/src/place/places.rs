@@ -33,7 +33,7 @@ pub struct Bucket {
 }
 
 /// A node to be made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Claim {
     pub state: StateId,
     /// The types it can still become.
@@ -51,7 +51,7 @@ pub struct Claim {
 }
 
 /// What few places have: ports and volumes in use, devices in part.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Extra<'a> {
     pub ports: Vec<&'a HostPort>,
     pub volumes: Vec<&'a VolumeHandle>,
@@ -138,6 +138,18 @@ impl<'a> Places<'a> {
     /// Takes a claim out of its bucket: nothing is placed on it any more.
     pub fn close(&mut self, place: PlaceId) {
         self.bucket_of[place] = usize::MAX;
+    }
+
+    /// Forgets all claims but the first so many.
+    pub fn truncate_claims(&mut self, claims: usize) {
+        let places = self.nodes + claims;
+        self.claims.truncate(claims);
+        self.extras.truncate(places);
+        self.bucket_of.truncate(places);
+        self.rooms.truncate(places * self.columns);
+        for bucket in self.buckets.iter_mut().filter(|bucket| matches!(bucket.kind, Kind::Claim(_))) {
+            bucket.places.retain(|place| *place < places);
+        }
     }
 
     /// Drops all that only placing needs.

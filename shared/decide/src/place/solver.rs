@@ -29,12 +29,23 @@ pub struct Solver<'a> {
     pub scratch: Mask,
     pub row: Row,
     pub cursors: Cursors,
+    /// What all pods ask for that have no place yet.
+    pub waiting: Row,
+    /// By shape: what a node for one pod of it alone costs, as far as anybody wanted to know.
+    pub alone: Vec<Option<u64>>,
     /// What claims opened for a shape may grow into, by the types they begin with.
     pub growths: Map<(ShapeId, StateId), Growth>,
 }
 
-/// The types that were looked at; the price for each pod on the best of them, and those that come near it.
-type Growth = (Mask, (f64, Rc<Mask>));
+/// What a claim may grow into.
+pub struct Growth {
+    /// The types that were looked at.
+    pub types: Mask,
+    /// The price for each pod on the best of them, and those that come near it.
+    pub growth: (f64, Rc<Mask>),
+    /// Enough pods were waiting to fill any of them, so it holds as long as that is so.
+    pub lasts: bool,
+}
 
 /// A place that will do, and what a claim becomes by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +72,8 @@ impl<'a> Solver<'a> {
         let places = Places::new(&ground);
         let limits = Limits::new(scene, &mut ground);
         let placed = vec![None; scene.pods.len()];
+        let alone = vec![None; shapes.len()];
+        let waiting = asked_for(&shapes, ground.columns.len());
         let (scratch, row, cursors) = (Mask::default(), vec![], Cursors::default());
         Solver {
             ground,
@@ -73,6 +86,8 @@ impl<'a> Solver<'a> {
             scratch,
             row,
             cursors,
+            waiting,
+            alone,
             growths: Map::default(),
         }
     }
@@ -162,7 +177,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The best place for one more pod of a shape, opening a claim if need be. `left` pods of it still wait.
-    fn choose(&mut self, shape: ShapeId, left: usize) -> Option<Choice> {
+    pub fn choose(&mut self, shape: ShapeId, left: usize) -> Option<Choice> {
         let attempts = self.plans[shape].attempts.len();
         for attempt in 0..attempts {
             if let Some(choice) = self.gather(shape, attempt, left) {
@@ -209,6 +224,10 @@ impl<'a> Solver<'a> {
         let Choice { place, state } = choice;
         self.placed[pod] = Some(place);
         let of = &self.shapes[shape];
+        subtract(&mut self.waiting, &of.request);
+        if let Some(part) = of.part {
+            self.waiting[part.device] -= part.of_whole();
+        }
         let extra = &mut self.places.extras[place];
         extra.ports.extend(&of.example.host_ports);
         for handle in of.example.volumes.iter().filter_map(|volume| volume.handle.as_ref()) {
@@ -229,10 +248,14 @@ impl<'a> Solver<'a> {
             if let Some((device, taken)) = devices {
                 claim.request[device] += taken;
             }
-            let moved = claim.state != state || claim.accelerated < of.accelerated;
+            let from = claim.state;
+            let moved = from != state || claim.accelerated < of.accelerated;
             claim.state = state;
             claim.accelerated |= of.accelerated;
             self.shrink(at);
+            if from != state {
+                self.grow_anew(shape, at, from);
+            }
             if moved || self.places.bucket_of[place] == usize::MAX {
                 self.places.settle(place);
             }
@@ -250,7 +273,7 @@ impl<'a> Solver<'a> {
         Some((part.device, if free { 0 } else { cost }))
     }
 
-    fn count(&mut self, shape: ShapeId, place: PlaceId) {
+    pub fn count(&mut self, shape: ShapeId, place: PlaceId) {
         for at in 0..self.plans[shape].adds.len() {
             let id = self.plans[shape].adds[at];
             let (counted, spot) = (self.ground.counters.all[id].counted, self.ground.counters.all[id].spot);
@@ -276,7 +299,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Whether a spread looks at this place at all.
-    fn lets_through(&mut self, filter: usize, place: PlaceId) -> bool {
+    pub fn lets_through(&mut self, filter: usize, place: PlaceId) -> bool {
         let Some(claim) = self.places.claim(place) else { return self.ground.passes(filter, place, &self.shapes) };
         let state = claim.state;
         let ground = &mut self.ground;
@@ -318,4 +341,19 @@ impl<'a> Solver<'a> {
             }
         }
     }
+}
+
+/// What all pods ask for together; a share of a device as that part of a whole one.
+fn asked_for(shapes: &[Shape<'_>], columns: usize) -> Row {
+    let mut all = vec![0; columns];
+    for shape in shapes {
+        let count = shape.pods.len() as i64;
+        for (sum, request) in all.iter_mut().zip(&shape.request) {
+            *sum += request.saturating_mul(count);
+        }
+        if let Some(part) = shape.part {
+            all[part.device] += part.of_whole().saturating_mul(count);
+        }
+    }
+    all
 }

@@ -96,7 +96,8 @@ pub fn build<'a>(
         (0..types.len()).filter(dear).for_each(|at| accelerators.insert(at));
         let least =
             |of: &model::place::PoolRequirement| Some((words.key(&of.requirement.key)?, of.min_values? as usize));
-        let min_values = pool.requirements.iter().filter_map(least).collect();
+        // One value is always there.
+        let min_values = pool.requirements.iter().filter_map(least).filter(|(_, least)| *least > 1).collect();
         sources.push(Source { pool, taints: pool_taints, base, fit, overhead, ports, accelerators, min_values });
     }
     sources

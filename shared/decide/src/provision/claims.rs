@@ -1,12 +1,14 @@
 //! From a planned claim to the NodeClaim that is made: everything that the pool's template says, and what its pods need.
 
 use model::{
-    ClaimToMake, ClassRef, ObjectName, Offering, Resources, Uid, names,
+    ClaimToMake, ClassRef, ObjectName, Offering, Resources, Uid,
+    money::amount,
+    names,
     place::{ClaimPlanned, OfferingRef, Scene},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PoolFacts, Situation, naming::claim_name, words};
+use super::{PoolFacts, Situation, naming::claim_name, purse::Purse, words};
 
 /// Of the pods that stand on a claim. More than a node holds; what is over finds the claim's room like any other pod.
 const MOST_PODS: usize = 500;
@@ -15,29 +17,35 @@ const MOST_PODS: usize = 500;
 const MADE_TO_MEASURE: [&str; 2] = ["storage", "ephemeral-storage"];
 
 /// Makes claims whose names nobody has.
-pub(super) struct Maker<'a> {
+pub(crate) struct Maker<'a> {
     situation: &'a Situation,
     taken: BTreeSet<ObjectName>,
+    purse: Purse,
 }
 
 impl<'a> Maker<'a> {
     pub fn new(situation: &'a Situation) -> Self {
-        Maker { situation, taken: situation.claims.iter().map(|claim| claim.key.name.clone()).collect() }
+        let taken = situation.claims.iter().map(|claim| claim.key.name.clone()).collect();
+        Maker { situation, taken, purse: Purse::new(situation) }
     }
 
-    /// `None` for a claim of a pool that is not there, which no answer of ours has.
-    pub fn make(&mut self, scene: &Scene, planned: &ClaimPlanned) -> Option<ClaimToMake> {
-        let facts = self.situation.pools.get(planned.pool)?;
-        let pool = scene.pools.get(planned.pool)?;
+    /// An error says why there is no money for it; or that its pool is not there, which no answer of ours has.
+    pub fn make(&mut self, scene: &Scene, planned: &ClaimPlanned) -> Result<ClaimToMake, String> {
+        let (Some(facts), Some(pool)) = (self.situation.pools.get(planned.pool), scene.pools.get(planned.pool)) else {
+            return Err("its pool is not there".to_owned());
+        };
         let mut requirements = planned.all_requirements(scene);
         let of_class = class_label(&facts.class);
         // The class is named by the claim itself; no machine has such a label of its own.
         requirements.retain(|one| may_be_required(&one.requirement.key) && one.requirement.key != of_class);
         let pods: Vec<&Uid> = planned.pods.iter().filter_map(|at| scene.pods.get(*at)).map(|pod| &pod.uid).collect();
         let offerings = offerings(scene, planned, facts);
+        if let Some(why) = self.purse.refuses(planned.pool, &offerings) {
+            return Err(why);
+        }
         let name = claim_name(&pool.name, &pods, &requirements, &self.taken);
         self.taken.insert(name.clone());
-        Some(ClaimToMake {
+        Ok(ClaimToMake {
             owner: facts.owner.clone(),
             labels: labels(planned, &facts.class),
             annotations: self.annotations(facts, planned, &pods, &offerings),
@@ -64,6 +72,11 @@ impl<'a> Maker<'a> {
         annotations.insert(names::PODS.to_owned(), pods.join(","));
         let minutes = words::minutes_to_ready(&self.situation.claims, facts);
         annotations.insert(names::EXPECTED.to_owned(), words::expected(offerings, minutes));
+        let is_counted = facts.allowance.cluster.is_some() || facts.allowance.pool.is_some();
+        if let Some(price) = offerings.first().and_then(|first| first.price.as_ref()).filter(|_| is_counted) {
+            let text = format!("{} {}", amount(price.millionths_per_hour), price.currency);
+            annotations.insert(names::EXPECTED_PRICE.to_owned(), text);
+        }
         if planned.min_values_relaxed {
             annotations.insert(names::MIN_VALUES_RELAXED.to_owned(), "true".to_owned());
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Lowers what each type has to the least that a node of it has. Without this, a pod that just does not fit would get one node
 /// after the other.
-pub(super) fn learn(scene: &mut Scene) {
+pub(crate) fn learn(scene: &mut Scene) {
     let mut least: BTreeMap<&str, Resources> = BTreeMap::new();
     for node in scene.nodes.iter().filter(|node| node.stage == NodeStage::Initialized) {
         let Some(instance_type) = node.labels.get(names::INSTANCE_TYPE) else { continue };

@@ -20,7 +20,7 @@ pub(super) struct Pin {
 }
 
 /// Machines that claims have, or were made for, are nobody else's.
-pub(super) fn take_from_racks(scene: &mut Scene, situation: &Situation) {
+pub(crate) fn take_from_racks(scene: &mut Scene, situation: &Situation) {
     let taken: BTreeSet<&str> = situation.claims.iter().filter_map(machine_of).collect();
     for name in taken {
         take(scene, &racks(situation), name);

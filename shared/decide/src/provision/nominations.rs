@@ -35,7 +35,7 @@ pub fn nominations(claims: &[Claim], now: Timestamp) -> BTreeMap<&str, &Claim> {
 
 /// Puts pods onto the claims that were made for them, as if they were bound, and returns them. Once there is a Node its room is
 /// real, and others may have come first: those pods are placed with the rest, there if it still holds.
-pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
+pub(crate) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
     let by_pod = nominations(claims, now);
     let nodes: BTreeMap<&str, usize> =
         claims.iter().filter_map(|claim| Some((claim.key.claim.as_str(), node_of(scene, claim)?))).collect();
@@ -62,7 +62,7 @@ pub(super) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp)
 }
 
 /// A pod that waits, as one that is there.
-pub(super) fn as_bound(pod: &PodToPlace, node: usize) -> PodThere {
+pub(crate) fn as_bound(pod: &PodToPlace, node: usize) -> PodThere {
     PodThere {
         namespace: pod.namespace.clone(),
         name: pod.name.clone(),

@@ -50,6 +50,7 @@ impl Told<'_> {
                 Action::ChangeClaim(_) | Action::DeleteClaim => format!("changing claim {name}"),
                 Action::ChangeNode(change) => format!("changing node {} of claim {name}", change.name),
                 Action::DeleteNode { name: node, .. } => format!("deleting node {node} of claim {name}"),
+                Action::Reserve(_) => format!("counting what {name} costs"),
                 Action::Ensure { .. } => format!("making the instance of {name}"),
             };
             match result {

@@ -30,7 +30,7 @@ impl Deadline {
 
     pub(super) fn change(&self) -> Option<ClaimChange> {
         let at = self.at.filter(|_| self.is_new)?;
-        let annotations = [(names::TERMINATION_TIMESTAMP.to_owned(), at.to_string())].into();
+        let annotations = [(names::TERMINATION_TIMESTAMP.to_owned(), Some(at.to_string()))].into();
         Some(ClaimChange { annotations, ..ClaimChange::default() })
     }
 }

@@ -84,6 +84,9 @@ fn switched_off(node: &Node, claim: &Uid, unclean: bool, now: Timestamp) -> Opti
             change.labels.insert(label.to_owned(), None);
         }
     }
+    if node.annotations.contains_key(names::ORPHAN_SINCE) {
+        change.annotations.insert(names::ORPHAN_SINCE.to_owned(), None);
+    }
     if unclean && !has_taint(node, &out_of_service()) {
         change.taints = Some(with_taint(node.taints.clone(), out_of_service()));
     }

@@ -70,6 +70,7 @@ pub fn asked() -> Situation {
         stock: StockMemory::default(),
         nodes: vec![],
         policy: Policy::default(),
+        money: Default::default(),
         tell_joined: false,
         now: at(0),
     }
@@ -132,6 +133,8 @@ pub fn node(text: &str) -> Node {
         capacity: resources(&[("cpu", "24"), ("nvidia.com/gpu", "1")]),
         allocatable: resources(&[("cpu", "23")]),
         os_image: Some("Ubuntu 22.04".into()),
+        boot_id: None,
+        conditions: vec![],
     }
 }
 
@@ -224,7 +227,12 @@ pub fn change_claim(claim: &mut Claim, change: &ClaimChange) {
         claim.launch = Launch::Recorded(record.clone());
     }
     claim.labels.extend(change.labels.clone());
-    claim.annotations.extend(change.annotations.clone());
+    for (key, value) in &change.annotations {
+        match value {
+            Some(value) => drop(claim.annotations.insert(key.clone(), value.clone())),
+            None => drop(claim.annotations.remove(key)),
+        }
+    }
     if change.finalizer == FinalizerChange::Add {
         claim.finalizers.insert(names::FINALIZER.into());
     }

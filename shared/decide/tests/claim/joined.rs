@@ -100,3 +100,20 @@ fn a_claim_that_is_given_up_is_not_told_about() {
     let (_, conclusion) = taken(&overdue, &[]);
     assert_eq!(events(&conclusion), ["InitializationTimeout!"]);
 }
+
+#[test]
+fn a_machine_that_its_cloud_takes_away_in_a_moment_is_let_go_at_once() {
+    let said = |kind: &str, status: Truth| {
+        let mut situation = ready();
+        let (kind, reason, message) = (kind.to_owned(), String::new(), String::new());
+        situation.nodes[0].conditions = vec![NodeCondition { kind, status, reason, message, since: None }];
+        situation
+    };
+    let notice = said("PreemptionScheduled", Truth::True);
+    assert_eq!(steps(&notice), ["delete claim"]);
+    let (_, conclusion) = taken(&notice, &[Done]);
+    assert_eq!(events(&conclusion).len(), 1, "and somebody is told why");
+    for other in [said("PreemptionScheduled", Truth::False), said("DiskPressure", Truth::True)] {
+        assert_eq!(steps(&other), Vec::<String>::new());
+    }
+}

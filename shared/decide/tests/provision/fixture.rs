@@ -115,6 +115,7 @@ pub fn situation(provider: &'static str, offerings: Vec<Offering>, pods: Vec<Pod
         expire_after: Some("Never".into()),
         termination_grace_period: None,
         offerings: offerings.into(),
+        allowance: Default::default(),
     };
     Situation { scene, pools: vec![facts], claims: vec![], now: now() }
 }

@@ -150,6 +150,8 @@ pub fn node(text: &str) -> Node {
         capacity: Resources::new(),
         allocatable: Resources::new(),
         os_image: None,
+        boot_id: None,
+        conditions: vec![],
     }
 }
 
@@ -183,6 +185,7 @@ pub fn step(action: &Action) -> String {
     match action {
         Action::ChangeClaim(change) if change.finalizer == FinalizerChange::Remove => "release claim".into(),
         Action::ChangeClaim(change) => format!("annotate claim {:?}", change.annotations.values().collect::<Vec<_>>()),
+        Action::Reserve(_) => "reserve".into(),
         Action::DeleteClaim => "delete claim".into(),
         Action::ChangeNode(change) if change.finalizer == FinalizerChange::Remove => format!("release {}", change.name),
         Action::ChangeNode(change) => format!("close {}", change.name),

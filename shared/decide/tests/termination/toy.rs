@@ -108,7 +108,12 @@ impl Toy {
         }
         match action {
             Action::ChangeClaim(change) => {
-                self.situation.claim.annotations.extend(change.annotations.clone());
+                for (key, value) in &change.annotations {
+                    match value {
+                        Some(value) => drop(self.situation.claim.annotations.insert(key.clone(), value.clone())),
+                        None => drop(self.situation.claim.annotations.remove(key)),
+                    }
+                }
                 if change.finalizer == FinalizerChange::Remove {
                     if self.machine_is_there {
                         self.broken.push("the claim was let go of while the machine was there".into());
@@ -132,7 +137,9 @@ impl Toy {
             Action::Evict(pod) => self.evict(pod),
             Action::DeletePod { pod, grace } => self.delete(pod, *grace),
             Action::EnsureGone { .. } => self.ensure_gone(),
-            Action::DeleteClaim | Action::Ensure { .. } => panic!("no part of a termination: {action:?}"),
+            Action::Reserve(_) | Action::DeleteClaim | Action::Ensure { .. } => {
+                panic!("no part of a termination: {action:?}")
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use cluster::Cluster;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress};
+use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use provider::{Change, Look, Provider, ProviderError};
 use provider_power::{
     HostRule, MachineConfig, Power, ReqwestTransport, Transport, UrlPolicy, environment::Environment,
@@ -167,10 +167,25 @@ impl Change for Rack {
         self.nothing_else_held(key, &groups).await?;
         Ok(Gone::Confirmed)
     }
+
+    async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
+        let mut answer = Rebooted::NotAble { why: format!("{} holds no machine", key.name) };
+        for group in self.groups().await? {
+            answer = group.power.reboot(key, operation).await?;
+            if !matches!(answer, Rebooted::NotAble { .. }) {
+                break;
+            }
+        }
+        Ok(answer)
+    }
 }
 
 impl Provider for Rack {
     fn name(&self) -> &'static str {
         "power"
+    }
+
+    fn can_reboot(&self) -> bool {
+        true
     }
 }

@@ -2,7 +2,7 @@
 
 use cluster::scene::scheduler_config;
 use decide::claim::AlsoManage;
-use model::place::Spread;
+use model::{Cap, place::Spread};
 use provider_power::environment::{self, Environment};
 use std::collections::BTreeMap;
 
@@ -22,6 +22,11 @@ pub struct WorkSettings {
     pub scaleway_class: BTreeMap<String, String>,
     pub power: Environment,
     pub also_manage: AlsoManage,
+    /// Instead of those that are built in.
+    pub repair: Option<Vec<decide::repair::Policy>>,
+    pub own_node: Option<String>,
+    /// What all machines together may cost an hour.
+    pub max_price: Option<Cap>,
     /// `SCHEDULER_CONFIG`: the default constraints of the cluster's scheduler.
     pub default_spread: Vec<Spread>,
 }
@@ -55,6 +60,9 @@ impl WorkSettings {
             scaleway_class: class.collect(),
             power: power(source, problems),
             also_manage: also_manage(source, problems),
+            repair: repair(source, problems),
+            own_node: source.get("PILOTLIGHT_NODE_NAME"),
+            max_price: max_price(source, problems),
             default_spread: optional(source, problems, "SCHEDULER_CONFIG", scheduler_config).unwrap_or_default(),
         }
     }
@@ -94,6 +102,19 @@ fn power(source: &SettingSource, problems: &mut Vec<Problem>) -> Environment {
             Environment::default()
         }
     }
+}
+
+fn repair(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Vec<decide::repair::Policy>> {
+    const VARIABLE: &str = "PILOTLIGHT_REPAIR_POLICIES";
+    let read = super::repair::policies(&source.get(VARIABLE)?);
+    read.map_err(|why| add(problems, VARIABLE, why)).ok()
+}
+
+/// One that cannot be read stops the start: a process that forgot its cap would spend without one.
+fn max_price(source: &SettingSource, problems: &mut Vec<Problem>) -> Option<Cap> {
+    const VARIABLE: &str = "PILOTLIGHT_MAX_PRICE_PER_HOUR";
+    let text = source.get(VARIABLE)?;
+    Cap::read(&text).map_err(|why| add(problems, VARIABLE, why)).ok()
 }
 
 fn also_manage(source: &SettingSource, problems: &mut Vec<Problem>) -> AlsoManage {

@@ -13,7 +13,7 @@ const fn known(variable: &'static str, meaning: &'static str, default: &'static 
     Known { variable, meaning, default, example }
 }
 
-pub static CATALOGUE: [Known; 34] = [
+pub static CATALOGUE: [Known; 37] = [
     known("PORT", "port to serve HTTP on (Knative sets it)", "8080", "8080"),
     known("PILOTLIGHT_BIND", "address to serve HTTP on", "all interfaces", "127.0.0.1"),
     known(
@@ -57,10 +57,23 @@ pub static CATALOGUE: [Known; 34] = [
         "pilotlight",
     ),
     known(
+        "PILOTLIGHT_REPAIR_POLICIES",
+        "what is done about nodes that are not well, as a JSON list beside what is built in; none for nothing at all",
+        "",
+        r#"[{"condition": "Ready", "status": "Unknown", "toleration": "30m", "action": "ReplaceNode"}]"#,
+    ),
+    known("PILOTLIGHT_NODE_NAME", "the node that we run on, which is never taken away", "", "system-1"),
+    known(
         "PILOTLIGHT_ALSO_MANAGE",
         "claims of others to manage too: karpenter (pools of a Karpenter that runs), kaito-karpenter",
         "",
         "karpenter",
+    ),
+    known(
+        "PILOTLIGHT_MAX_PRICE_PER_HOUR",
+        "what all machines together may cost an hour; a NodePool has its own in pilotlight.dev/max-price-per-hour",
+        "no cap",
+        "12.50 EUR",
     ),
     known(
         "SCHEDULER_CONFIG",

@@ -147,6 +147,11 @@ impl Subject for Double {
         self.present().servers.iter().filter(|server| is_of(&server.tags, key)).count()
     }
 
+    async fn boots(&self, key: &InstanceKey) -> Option<u32> {
+        let present = self.present();
+        present.servers.iter().find(|server| is_of(&server.tags, key)).map(|server| server.power_ons)
+    }
+
     async fn billed(&self, key: &InstanceKey) -> Vec<String> {
         let present = self.present();
         let servers = present.servers.iter().filter(|one| is_of(&one.tags, key));

@@ -48,6 +48,11 @@ pub trait Subject: Send + Sync {
     /// How many machines exist under a key, in any state that is not gone.
     async fn live(&self, key: &InstanceKey) -> usize;
 
+    /// How often the machine of a key was started so far; `None` where that cannot be told.
+    async fn boots(&self, _key: &InstanceKey) -> Option<u32> {
+        None
+    }
+
     /// Everything of a key that costs something, machines included, as a person would name it. Not what is foreign.
     async fn billed(&self, key: &InstanceKey) -> Vec<String>;
 

@@ -48,6 +48,10 @@ impl<S: Subject, F: Fn(Arc<dyn Provider>) -> Arc<dyn Provider> + Send + Sync> Su
         self.subject.live(key).await
     }
 
+    async fn boots(&self, key: &InstanceKey) -> Option<u32> {
+        self.subject.boots(key).await
+    }
+
     async fn billed(&self, key: &InstanceKey) -> Vec<String> {
         self.subject.billed(key).await
     }

@@ -42,6 +42,10 @@ pub struct Thing {
     pub state: InstanceState,
     /// When it is through with starting or stopping.
     pub changes_at: Option<Instant>,
+    /// How often it has come up.
+    pub boots: u32,
+    /// The last operation that started it anew.
+    pub rebooted_by: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +118,18 @@ impl FakeCloud {
             if let Some(server) = state.things.iter_mut().find(off) {
                 server.state = InstanceState::Starting;
                 server.changes_at = Some(Instant::now() + BOOT);
+            }
+            Ok(())
+        })
+    }
+
+    pub fn reboot(&self, id: u64, operation: &str) -> Result<(), ProviderError> {
+        self.ask("POST reboot", true, |state| {
+            let on = |thing: &&mut Thing| thing.id == id && thing.state == InstanceState::Running;
+            if let Some(server) = state.things.iter_mut().find(on) {
+                server.state = InstanceState::Starting;
+                server.changes_at = Some(Instant::now() + BOOT);
+                server.rebooted_by = Some(operation.to_owned());
             }
             Ok(())
         })
@@ -194,7 +210,8 @@ impl State {
         self.numbers += 1;
         let state = InstanceState::Stopped;
         let (name, owner) = (name.to_owned(), owner.cloned());
-        let thing = Thing { id: self.numbers, kind, name, owner, offering, state, changes_at: None };
+        let id = self.numbers;
+        let thing = Thing { id, kind, name, owner, offering, state, changes_at: None, boots: 0, rebooted_by: None };
         self.things.push(thing.clone());
         thing
     }
@@ -214,6 +231,7 @@ impl State {
         for thing in self.things.iter_mut().filter(|thing| thing.state == InstanceState::Starting && due(thing)) {
             thing.state = InstanceState::Running;
             thing.changes_at = None;
+            thing.boots += 1;
         }
     }
 }

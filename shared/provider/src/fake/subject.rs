@@ -42,6 +42,10 @@ impl Subject for FakeCloud {
         self.things().iter().filter(|thing| thing.kind == Kind::Server && thing.is_of(key)).count()
     }
 
+    async fn boots(&self, key: &InstanceKey) -> Option<u32> {
+        self.things().iter().find(|thing| thing.kind == Kind::Server && thing.is_of(key)).map(|server| server.boots)
+    }
+
     async fn billed(&self, key: &InstanceKey) -> Vec<String> {
         self.things().iter().filter(|thing| thing.is_of(key)).map(Thing::to_string).collect()
     }

@@ -1,0 +1,100 @@
+//! What hangs together becomes one command: nodes whose pods share new claims, and those claims.
+
+use model::disruption::{KeptCode, Reason};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Stay, commands, consolidate::Search, replacing};
+use crate::place::moving::Spotted;
+
+/// Nodes and claims that hang together.
+pub struct Group {
+    pub nodes: Vec<usize>,
+    pub claims: Vec<usize>,
+}
+
+impl Search<'_, '_> {
+    /// The claims that these pods are on, with all nodes whose pods are there, and their other claims.
+    pub fn group_of(&self, pods: &[usize]) -> Group {
+        let board = self.choosing.board;
+        let claim_of = |pod: usize| match self.choosing.moving.spotted(pod) {
+            Spotted::Claim(claim) => Some(claim),
+            Spotted::Node(_) | Spotted::Nowhere => None,
+        };
+        let mut claims: BTreeSet<usize> = BTreeSet::new();
+        let mut nodes: BTreeSet<usize> = BTreeSet::new();
+        let mut open: Vec<usize> = pods.iter().filter_map(|pod| claim_of(*pod)).collect();
+        while let Some(claim) = open.pop() {
+            if !claims.insert(claim) {
+                continue;
+            }
+            let homes = self.choosing.moving.of_claim(claim).iter().filter_map(|pod| board.homes.get(*pod));
+            for at in homes.filter_map(|home| board.candidate_at(*home)) {
+                if nodes.insert(at) {
+                    open.extend(board.pods_of(at).filter_map(claim_of));
+                }
+            }
+        }
+        Group { nodes: nodes.into_iter().collect(), claims: claims.into_iter().collect() }
+    }
+
+    /// Nodes whose pods share claims belong together; one whose pods all went to nodes stands alone.
+    pub fn groups(&self, nodes: &[usize]) -> Vec<Group> {
+        let board = self.choosing.board;
+        let mut groups: Vec<Group> = vec![];
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        for at in nodes {
+            if seen.contains(at) {
+                continue;
+            }
+            let pods: Vec<usize> = board.pods_of(*at).collect();
+            let mut group = self.group_of(&pods);
+            if group.claims.is_empty() {
+                group.nodes = vec![*at];
+            }
+            seen.extend(&group.nodes);
+            groups.push(group);
+        }
+        groups
+    }
+
+    /// What was chosen becomes commands, and nodes that pods come to say so.
+    pub fn finish(self) {
+        let board = self.choosing.board;
+        let mut groups = self.groups(&self.taken);
+        groups.sort_by_key(|group| group.nodes.iter().map(|at| self.taken.iter().position(|one| one == at)).min());
+        for group in groups {
+            let planned: Vec<_> =
+                group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
+            // They were narrowed when they were chosen, and nothing has changed since.
+            let Ok(narrowed) =
+                (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
+            else {
+                continue;
+            };
+            let claims = group.claims.iter().copied().zip(narrowed.into_iter().map(|(claim, _)| claim)).collect();
+            let why = match (group.nodes.len(), group.claims.len()) {
+                (_, 0) => "its pods have room on other nodes".to_owned(),
+                (1, 1) => "a cheaper node holds its pods".to_owned(),
+                (nodes, 1) => format!("one node holds the pods of these {nodes} for less"),
+                (_, claims) => format!("{claims} nodes hold their pods for less"),
+            };
+            let command = commands::replaced(self.choosing, &group.nodes, claims, Reason::Underutilized, &why);
+            self.choosing.chosen.push(command);
+        }
+        let taken: BTreeMap<usize, &str> =
+            self.taken.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].name())).collect();
+        let mut comes_from: BTreeMap<usize, &str> = BTreeMap::new();
+        for (pod, home) in board.homes.iter().enumerate() {
+            if let (Some(from), Spotted::Node(node)) = (taken.get(home), self.choosing.moving.spotted(pod)) {
+                comes_from.entry(node).or_insert(from);
+            }
+        }
+        for at in self.choosing.staying() {
+            let Some(from) = comes_from.get(&board.candidates[at].node) else { continue };
+            let soft = [KeptCode::NotCheaper, KeptCode::NoOtherPlace, KeptCode::SavingTooSmall];
+            if self.choosing.stays[at].as_ref().is_none_or(|stay| soft.contains(&stay.code)) {
+                self.choosing.stay(at, Stay::new(KeptCode::Destination, format!("pods of node {from} come to it")));
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! A command from its record to its end, or back: on a toy cluster that carries its deeds out.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod lives;
+mod reboots;
+mod toy;
+mod undone;

@@ -1,0 +1,13 @@
+//! Which nodes go, what comes in their place, and why the others stay.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod balanced;
+mod budgets;
+mod consolidation;
+mod fixture;
+mod holding;
+mod leaving;
+mod racks;
+mod settling;
+mod spot;

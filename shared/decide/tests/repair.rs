@@ -1,0 +1,152 @@
+//! Which nodes are not well, and what is done about it.
+
+#![allow(clippy::unwrap_used)]
+
+use decide::repair::{Patient, Policy, built_in, due_at, judge};
+use jiff::{SignedDuration, Timestamp};
+use model::{disruption::Remedy, *};
+
+fn at(minutes: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + minutes * 60).unwrap()
+}
+
+fn node(conditions: &[(&str, Truth, &str)]) -> Node {
+    let condition = |(kind, status, reason): &(&str, Truth, &str)| NodeCondition {
+        kind: (*kind).to_owned(),
+        status: *status,
+        reason: (*reason).to_owned(),
+        message: String::new(),
+        since: Some(at(0)),
+    };
+    Node {
+        name: ObjectName::new("n").unwrap(),
+        uid: Uid::new("n").unwrap(),
+        version: ResourceVersion::new("1").unwrap(),
+        created_at: at(-100),
+        deleted_at: None,
+        provider_id: None,
+        labels: Default::default(),
+        annotations: Default::default(),
+        finalizers: Default::default(),
+        owners: Default::default(),
+        taints: vec![],
+        unschedulable: false,
+        ready: Truth::True,
+        capacity: Resources::new(),
+        allocatable: Resources::new(),
+        os_image: None,
+        boot_id: None,
+        conditions: conditions.iter().map(condition).collect(),
+    }
+}
+
+fn claim(annotations: &[(&str, String)]) -> Claim {
+    Claim {
+        key: InstanceKey { claim: Uid::new("c").unwrap(), name: ObjectName::new("c").unwrap() },
+        version: ResourceVersion::new("1").unwrap(),
+        created_at: at(-100),
+        deleted_at: None,
+        labels: Default::default(),
+        annotations: annotations.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        finalizers: Default::default(),
+        has_owner: true,
+        class: ClassRef { group: "g".into(), kind: "k".into(), name: ObjectName::new("c").unwrap() },
+        requirements: vec![],
+        requests: Resources::new(),
+        taints: vec![],
+        startup_taints: vec![],
+        termination_grace: None,
+        launch: Launch::NotBegun,
+        status: ClaimStatus::default(),
+    }
+}
+
+/// What is found after so many minutes: the remedy, and whether it is urgent.
+fn found(conditions: &[(&str, Truth, &str)], minutes: i64) -> Option<(Remedy, bool)> {
+    let (node, claim) = (node(conditions), claim(&[]));
+    let patient = Patient { node: &node, claim: &claim, can_reboot: true };
+    judge(&built_in(), patient, at(minutes)).map(|unhealthy| (unhealthy.remedy, unhealthy.urgent))
+}
+
+const REBOOT: Option<(Remedy, bool)> = Some((Remedy::Reboot, false));
+const REPLACE: Option<(Remedy, bool)> = Some((Remedy::Replace, false));
+const URGENT: Option<(Remedy, bool)> = Some((Remedy::Replace, true));
+
+#[test]
+fn each_condition_is_borne_for_its_time_and_then_acted_on() {
+    use Truth::{False, True, Unknown};
+    let cases: &[(&str, Truth, &str, i64, Option<(Remedy, bool)>)] = &[
+        ("Ready", True, "KubeletReady", 1000, None),
+        ("Ready", False, "KubeletNotReady", 9, None),
+        ("Ready", False, "KubeletNotReady", 10, REBOOT),
+        ("Ready", Unknown, "NodeStatusUnknown", 9, None),
+        ("Ready", Unknown, "NodeStatusUnknown", 10, REBOOT),
+        ("kubernetes.azure.com/NodeHealthy", False, "", 10, REPLACE),
+        ("KernelDeadlock", True, "DockerHung", 10, REBOOT),
+        ("KernelDeadlock", False, "KernelHasNoDeadlock", 1000, None),
+        ("ReadonlyFilesystem", True, "FilesystemIsReadOnly", 10, REBOOT),
+        ("FrequentKubeletRestart", True, "FrequentKubeletRestart", 20, REBOOT),
+        ("PreemptionScheduled", True, "", 0, URGENT),
+        ("PreemptionScheduled", False, "", 1000, None),
+        ("DiskPressure", True, "", 1000, None),
+        // GPUs.
+        ("AcceleratedHardwareReady", False, "NvidiaXID79Error", 5, REBOOT),
+        ("AcceleratedHardwareReady", False, "NvidiaXID64Error", 5, REPLACE),
+        ("AcceleratedHardwareReady", False, "NvidiaXID31Error", 1000, None),
+        ("AcceleratedHardwareReady", False, "SomethingNew", 10, REBOOT),
+        ("XIDErrors", True, "XID 92", 5, REPLACE),
+        ("XIDErrors", True, "Xid: 119", 5, REBOOT),
+        ("XIDErrors", True, "Xid: 13", 1000, None),
+        ("GPUMissing", True, "", 5, REBOOT),
+    ];
+    for (kind, status, reason, minutes, expected) in cases {
+        assert_eq!(
+            found(&[(kind, *status, reason)], *minutes),
+            *expected,
+            "{kind} {status:?} {reason} after {minutes}"
+        );
+    }
+}
+
+#[test]
+fn of_several_the_more_disruptive_counts() {
+    let both = [("KernelDeadlock", Truth::True, ""), ("kubernetes.azure.com/NodeHealthy", Truth::False, "")];
+    assert_eq!(found(&both, 10), REPLACE);
+    let notice = [("Ready", Truth::False, ""), ("PreemptionScheduled", Truth::True, "")];
+    assert_eq!(found(&notice, 10), URGENT);
+}
+
+#[test]
+fn a_machine_is_started_anew_once_a_day_and_only_where_that_can_be_done() {
+    let sick = node(&[("Ready", Truth::False, "KubeletNotReady")]);
+    let check = |rebooted: Option<i64>, can_reboot: bool, expected: Remedy| {
+        let noted: Vec<_> = rebooted.map(|minutes| (names::REBOOTED_AT, at(minutes).to_string())).into_iter().collect();
+        let claim = claim(&noted);
+        let unhealthy = judge(&built_in(), Patient { node: &sick, claim: &claim, can_reboot }, at(20)).unwrap();
+        assert_eq!(unhealthy.remedy, expected, "{rebooted:?} {can_reboot}");
+        assert!(unhealthy.what.contains("Ready is False (KubeletNotReady) since 20 minutes"), "{}", unhealthy.what);
+    };
+    check(None, true, Remedy::Reboot);
+    check(None, false, Remedy::Replace);
+    check(Some(-23 * 60), true, Remedy::Replace);
+    check(Some(-24 * 60), true, Remedy::Reboot);
+}
+
+#[test]
+fn it_is_known_when_the_next_one_is_due_and_a_policy_of_nothing_does_nothing() {
+    let sick = node(&[("Ready", Truth::False, "")]);
+    assert_eq!(due_at(&built_in(), &sick, at(3)), Some(at(10)));
+    assert_eq!(due_at(&built_in(), &sick, at(10)), None);
+    let nothing = Policy {
+        condition: "Ready".into(),
+        status: Truth::False,
+        reason: None,
+        tolerate: SignedDuration::ZERO,
+        drain_within: None,
+        priority: 1,
+        remedy: None,
+        urgent: false,
+    };
+    let claim = claim(&[]);
+    assert_eq!(judge(&[nothing], Patient { node: &sick, claim: &claim, can_reboot: true }, at(100)), None);
+}
