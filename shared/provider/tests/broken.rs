@@ -162,7 +162,8 @@ impl Change for Broken {
 
     async fn reboot(&self, key: &InstanceKey, operation: &str) -> Result<Rebooted, ProviderError> {
         let operation = match self.habit {
-            Habit::RebootsEveryTime => format!("{operation}-{}", self.calls.fetch_add(1, Ordering::SeqCst)),
+            // Another one each time, on whatever machine it is asked.
+            Habit::RebootsEveryTime => format!("{operation}-{:?}", tokio::time::Instant::now()),
             _ => operation.to_owned(),
         };
         match (self.habit, self.inner.reboot(key, &operation).await) {

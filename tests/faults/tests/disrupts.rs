@@ -164,6 +164,8 @@ async fn three_nodes_with_little_on_them_become_one() {
     assert_eq!(claims(&theatre).len(), 3);
     let mut small = deployment(3);
     small["spec"]["template"]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1"}});
+    // The node that is not ours has room for them too.
+    small["spec"]["template"]["spec"]["nodeSelector"] = json!({"karpenter.sh/nodepool": "gpu"});
     theatre.create_deployment(small).await;
     let on_nodes = |theatre: &Theatre| {
         let names: Vec<String> = claims(theatre).iter().map(|claim| theatre.node_of(claim)).collect();
@@ -198,13 +200,13 @@ async fn a_node_that_is_larger_than_its_work_is_replaced_by_a_cheaper_one() {
     let theatre = open().await;
     let of = |types: Value| json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}]);
     let mut large = pool(Kind::Scaleway, "30s", "100%");
-    large["spec"]["template"]["spec"]["requirements"] = of(json!(["H100-1-80G"]));
+    large["spec"]["template"]["spec"]["requirements"] = of(json!(["L4-2-24G"]));
     theatre.create_pool(large).await;
     theatre.create_deployment(deployment(1)).await;
     theatre.until("it runs", |theatre| theatre.runs_any("work-")).await;
     let old = claims(&theatre)[0].clone();
     theatre.until("ready", |theatre| theatre.is_ready(&old)).await;
-    let both = of(json!(["H100-1-80G", "L4-1-24G"]));
+    let both = of(json!(["L4-2-24G", "L4-1-24G"]));
     theatre.change_pool("gpu", json!({"spec": {"template": {"spec": {"requirements": both}}}})).await;
     theatre.until("the large one is gone", |theatre| theatre.is_gone(&old)).await;
     theatre.until("it runs again", |theatre| theatre.runs_any("work-")).await;
