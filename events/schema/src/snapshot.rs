@@ -68,12 +68,12 @@ pub struct ClusterSnapshot {
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) enum AnySnapshot {
-    ThisVersion(Box<ClusterSnapshot>),
-    OlderVersion {
+    This(Box<ClusterSnapshot>),
+    Older {
         #[schemars(range(min = 0, max = 1))]
         version: u32,
     },
-    NewerVersion {
+    Newer {
         #[schemars(range(min = 3))]
         version: u32,
     },

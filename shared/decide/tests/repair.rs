@@ -72,10 +72,13 @@ const REBOOT: Option<(Remedy, bool)> = Some((Remedy::Reboot, false));
 const REPLACE: Option<(Remedy, bool)> = Some((Remedy::Replace, false));
 const URGENT: Option<(Remedy, bool)> = Some((Remedy::Replace, true));
 
+/// Condition, its status and reason, for how many minutes, and what is done about it: how, and whether at once.
+type Case<'a> = (&'a str, Truth, &'a str, i64, Option<(Remedy, bool)>);
+
 #[test]
 fn each_condition_is_borne_for_its_time_and_then_acted_on() {
     use Truth::{False, True, Unknown};
-    let cases: &[(&str, Truth, &str, i64, Option<(Remedy, bool)>)] = &[
+    let cases: &[Case<'_>] = &[
         ("Ready", True, "KubeletReady", 1000, None),
         ("Ready", False, "KubeletNotReady", 9, None),
         ("Ready", False, "KubeletNotReady", 10, REBOOT),

@@ -239,7 +239,7 @@ impl<'b> Choosing<'b> {
         let named = |(node, stay): &(usize, Stay)| Some(stay.kept(scene.nodes.get(*node)?.name.clone()));
         let mut kept: Vec<Kept> = kept.iter().filter_map(named).collect();
         kept.sort_by(|a, b| a.node.cmp(&b.node));
-        self.chosen.sort_by(|a, b| a.reason.cmp(&b.reason));
+        self.chosen.sort_by_key(|one| one.reason);
         Decision { disruptions: self.chosen, kept, look_again, out_of_time: self.out_of_time }
     }
 }

@@ -47,12 +47,12 @@ impl Bounds {
     /// What new nodes cost at the least if these nodes go; nothing if all may fit on the others. Infinite where nothing holds a pod.
     pub fn least(&mut self, choosing: &Choosing<'_>, nodes: &[usize]) -> u64 {
         let columns = self.free.len();
-        let mut most = vec![0; columns];
+        let of_others = |column: &Vec<(i64, usize)>| {
+            let others = column.iter().find(|(_, node)| !nodes.contains(node));
+            others.map_or(0, |(free, _)| *free)
+        };
+        let most: Vec<i64> = self.free.iter().map(of_others).collect();
         let mut sums = self.sums.clone();
-        for column in 0..columns {
-            let others = self.free[column].iter().find(|(_, node)| !nodes.contains(node));
-            most[column] = others.map_or(0, |(free, _)| *free);
-        }
         let mut shapes: BTreeMap<usize, (usize, &[i64])> = BTreeMap::new();
         for node in nodes {
             for (sum, own) in sums.iter_mut().zip(choosing.moving.free(*node).unwrap_or_default()) {

@@ -249,7 +249,7 @@ impl<'a> Solver<'a> {
                 claim.request[device] += taken;
             }
             let from = claim.state;
-            let moved = from != state || claim.accelerated < of.accelerated;
+            let moved = from != state || (of.accelerated && !claim.accelerated);
             claim.state = state;
             claim.accelerated |= of.accelerated;
             self.shrink(at);

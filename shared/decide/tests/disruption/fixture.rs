@@ -344,7 +344,7 @@ fn catalogue() -> Catalogue {
 fn instance_type(name: &str, cpu: i128, cents: u64, gpus: i128) -> InstanceType {
     let mut capacity = Resources::from([
         ("cpu".to_owned(), whole(cpu)),
-        ("memory".to_owned(), whole(cpu * 4 << 30)),
+        ("memory".to_owned(), whole((cpu * 4) << 30)),
         ("pods".to_owned(), whole(110)),
     ]);
     if gpus > 0 {

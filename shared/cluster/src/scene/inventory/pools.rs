@@ -44,7 +44,7 @@ pub(super) fn pool(given: Option<&NodePool>, told: &Told) -> PoolHere {
         spot_to_spot: note(names::SPOT_TO_SPOT) == Some("true"),
         minimum_saving: note(names::MINIMUM_SAVING).and_then(saving).unwrap_or(USUAL_SAVING),
         fixed_size: pool.spec.replicas.is_some(),
-        hash: given.map(|pool| hash(pool)),
+        hash: given.map(hash),
         class_hash: now.hash,
         images: now.images,
         kubernetes_version: now.kubernetes_version,
