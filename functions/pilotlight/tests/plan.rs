@@ -64,7 +64,9 @@ fn every_scenario_of_nodes_that_go_is_answered_as_its_file_says() {
 fn the_table_says_which_nodes_go_and_why_the_others_stay() {
     let file = folder().with_file_name("consolidate").join("delete.yaml");
     let text = String::from_utf8(with_catalogue(&file, &["--consolidate"]).stdout).unwrap();
-    for words in ["NODES THAT GO", "half", "Underutilized", "NODES THAT STAY", "full", "PodDoNotDisrupt", "1 node goes, 0 come"] {
+    for words in
+        ["NODES THAT GO", "half", "Underutilized", "NODES THAT STAY", "full", "PodDoNotDisrupt", "1 node goes, 0 come"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
 }

@@ -23,8 +23,12 @@ pub enum Acted {
     /// It ended with a provider's answer, which decides what comes next.
     Rebooted(Rebooted),
     /// Somebody else was faster: look again soon.
-    Overtaken { why: String },
-    Failed { why: String },
+    Overtaken {
+        why: String,
+    },
+    Failed {
+        why: String,
+    },
 }
 
 /// `holder` is of this invocation alone.
@@ -109,8 +113,7 @@ impl Hands<'_> {
         let mut annotations = others.clone();
         annotations.insert(names::DISRUPTION.to_owned(), text);
         let change = ClaimChange { annotations, ..ClaimChange::default() };
-        let written =
-            self.cluster.change_claim(&read.claim.key, &version, &read.claim.finalizers, &change).await;
+        let written = self.cluster.change_claim(&read.claim.key, &version, &read.claim.finalizers, &change).await;
         self.written(candidate, written)
     }
 

@@ -142,8 +142,7 @@ fn checked<T, E: ToString>(texts: Vec<String>, check: impl Fn(String) -> Result<
     texts.into_iter().map(|text| check(text).map_err(|error| error.to_string())).collect()
 }
 
-const ORDERS: [CommandOrder; 3] =
-    [CommandOrder::ReplaceFirst, CommandOrder::TerminateFirst, CommandOrder::AtOnce];
+const ORDERS: [CommandOrder; 3] = [CommandOrder::ReplaceFirst, CommandOrder::TerminateFirst, CommandOrder::AtOnce];
 
 fn order_text(order: CommandOrder) -> &'static str {
     match order {
@@ -174,7 +173,10 @@ mod tests {
     use super::*;
 
     fn record(phase: CommandPhase) -> CommandRecord {
-        let key = |name: &str| InstanceKey { claim: Uid::new(format!("u-{name}")).unwrap(), name: ObjectName::new(name).unwrap() };
+        let key = |name: &str| InstanceKey {
+            claim: Uid::new(format!("u-{name}")).unwrap(),
+            name: ObjectName::new(name).unwrap(),
+        };
         CommandRecord {
             id: "0123456789".into(),
             reason: Reason::Underutilized,

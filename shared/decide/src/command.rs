@@ -72,28 +72,49 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed {
     /// The record and other annotations of a candidate's claim, by position, against the version that was read.
-    Record { candidate: usize, record: Option<Box<CommandRecord>>, others: BTreeMap<String, Option<String>> },
+    Record {
+        candidate: usize,
+        record: Option<Box<CommandRecord>>,
+        others: BTreeMap<String, Option<String>>,
+    },
     /// The status of a candidate's claim.
-    Status { candidate: usize, status: Box<ClaimStatus> },
+    Status {
+        candidate: usize,
+        status: Box<ClaimStatus>,
+    },
     Node(NodeChange),
     Evict(PodRef),
-    DeletePod { pod: PodRef, grace: SignedDuration },
+    DeletePod {
+        pod: PodRef,
+        grace: SignedDuration,
+    },
     /// All of them, by whoever has the turn to provision. A name that is there is this one.
     Make(Vec<(ObjectName, Manifest)>),
     DeleteClaim(InstanceKey),
     /// Its result is for [`after_reboot`].
-    Reboot { candidate: usize, operation: String },
+    Reboot {
+        candidate: usize,
+        operation: String,
+    },
     /// The replacements of these pools came, or did not.
-    Replaced { pools: Vec<ObjectName>, came: bool },
+    Replaced {
+        pools: Vec<ObjectName>,
+        came: bool,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Look and decide again at once.
     AtOnce,
-    After { why: String, after: Duration },
+    After {
+        why: String,
+        after: Duration,
+    },
     /// Nothing is left to do.
-    Over { why: String },
+    Over {
+        why: String,
+    },
 }
 
 pub fn plan(seen: &Situation) -> Step {
@@ -130,7 +151,10 @@ fn close(seen: &Situation) -> Step {
 fn after_the_cycle(seen: &Situation) -> Step {
     let passed = seen.now.duration_since(seen.record.since);
     if passed < SCHEDULER_CYCLE {
-        return Step { deeds: vec![], next: waits("its nodes are closed, and their pods are looked at again", SCHEDULER_CYCLE - passed) };
+        return Step {
+            deeds: vec![],
+            next: waits("its nodes are closed, and their pods are looked at again", SCHEDULER_CYCLE - passed),
+        };
     }
     if let Some(why) = validate::disturbed(seen) {
         return undo::begin(seen, &why, false);

@@ -135,7 +135,10 @@ pub fn empty_node(pods: &[Pod], deadline: Option<Timestamp>, now: Timestamp) -> 
     let drain = pods::Drain::of(pods, &deadline, now);
     let delete = drain.delete.iter().map(|(pod, grace)| Action::DeletePod { pod: pod_ref(pod), grace: *grace });
     let evict = drain.evict.iter().map(|pod| Action::Evict(pod_ref(pod)));
-    Emptied { actions: delete.chain(evict).collect(), holding: drain.holding.iter().map(|pod| words::pod_name(pod)).collect() }
+    Emptied {
+        actions: delete.chain(evict).collect(),
+        holding: drain.holding.iter().map(|pod| words::pod_name(pod)).collect(),
+    }
 }
 
 /// What a node that is being emptied carries.

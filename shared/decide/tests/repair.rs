@@ -100,7 +100,11 @@ fn each_condition_is_borne_for_its_time_and_then_acted_on() {
         ("GPUMissing", True, "", 5, REBOOT),
     ];
     for (kind, status, reason, minutes, expected) in cases {
-        assert_eq!(found(&[(kind, *status, reason)], *minutes), *expected, "{kind} {status:?} {reason} after {minutes}");
+        assert_eq!(
+            found(&[(kind, *status, reason)], *minutes),
+            *expected,
+            "{kind} {status:?} {reason} after {minutes}"
+        );
     }
 }
 

@@ -101,7 +101,9 @@ impl Case {
             Case::EveryFaultWhileRemoving => "every single fault while removing ends in none",
             Case::EveryFaultWhileThereIsNoStock => "every single fault while there is no stock ends in nothing",
             Case::RebootingIsDoneOnce => "a machine is started anew once for each operation, or not able and untouched",
-            Case::EveryFaultWhileRebooting => "every single fault while rebooting ends in a machine that was started anew",
+            Case::EveryFaultWhileRebooting => {
+                "every single fault while rebooting ends in a machine that was started anew"
+            }
         }
     }
 }

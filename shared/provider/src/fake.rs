@@ -7,7 +7,9 @@ mod cloud;
 mod subject;
 
 use async_trait::async_trait;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress, Rebooted};
+use model::{
+    Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress, Rebooted,
+};
 
 use crate::{Change, Look, Provider, ProviderError, Retry};
 pub use cloud::{FakeCloud, Kind, NAME, Thing};

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use async_trait::async_trait;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress, Rebooted};
+use model::{
+    Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Offering, Owned, Progress, Rebooted,
+};
 use provider::contract::{Case, Failures, Through, run};
 use provider::fake::{FakeCloud, Kind, Thing};
 use provider::{Change, Look, Provider, ProviderError, Scope};

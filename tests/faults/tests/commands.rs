@@ -51,9 +51,8 @@ async fn a_replacement_is_usable_before_its_candidates_go() {
     theatre.begin(&["gpu1", "gpu2"], &[Kind::Scaleway.claim("new1")], json!({})).await;
     theatre
         .until("the first is to go", |theatre| {
-            let going = |name: &str| {
-                theatre.claim(name).is_none_or(|claim| claim["metadata"]["deletionTimestamp"].is_string())
-            };
+            let going =
+                |name: &str| theatre.claim(name).is_none_or(|claim| claim["metadata"]["deletionTimestamp"].is_string());
             let gone = going("gpu1") || going("gpu2");
             assert!(!gone || theatre.is_ready("new1"), "the replacement is ready before");
             gone

@@ -16,10 +16,8 @@ async fn open() -> Theatre {
 /// A pool whose nodes may go as soon as nothing happened on them for a while.
 fn pool(kind: Kind, after: &str, budget: &str) -> Value {
     let mut pool = kind.pool("gpu");
-    pool["spec"]["disruption"] =
-        json!({"consolidateAfter": after, "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": [{"nodes": budget}]});
-    pool["metadata"]["annotations"] =
-        json!({"pilotlight.dev/consolidate-gpu": "true", "pilotlight.dev/idle-window": "60s", "pilotlight.dev/minimum-on-time": "60s",
+    pool["spec"]["disruption"] = json!({"consolidateAfter": after, "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": [{"nodes": budget}]});
+    pool["metadata"]["annotations"] = json!({"pilotlight.dev/consolidate-gpu": "true", "pilotlight.dev/idle-window": "60s", "pilotlight.dev/minimum-on-time": "60s",
             "pilotlight.dev/cool-down": "0s"});
     pool
 }
@@ -102,7 +100,11 @@ async fn a_drifted_node_is_replaced_first_and_its_pod_is_not_killed() {
     theatre.create_pool(pool(Kind::Scaleway, "30s", "100%")).await;
     theatre.create_deployment(deployment(1)).await;
     theatre.until("it runs", |theatre| theatre.runs_any("work-")).await;
-    theatre.until("ready", |theatre| theatre.all_claims().iter().all(|one| theatre.is_ready(one["metadata"]["name"].as_str().unwrap()))).await;
+    theatre
+        .until("ready", |theatre| {
+            theatre.all_claims().iter().all(|one| theatre.is_ready(one["metadata"]["name"].as_str().unwrap()))
+        })
+        .await;
     let old = claims(&theatre)[0].clone();
     theatre.change_pool("gpu", json!({"spec": {"template": {"metadata": {"labels": {"team": "b"}}}}})).await;
     theatre
@@ -140,7 +142,10 @@ async fn of_ten_idle_nodes_a_budget_of_thirty_percent_lets_three_go_at_a_time() 
                 claim["metadata"]["deletionTimestamp"].is_string() || theatre.is_closed(node)
             });
             let (closed, left) = (closed.count(), theatre.all_claims().len());
-            assert!(closed <= (left * 30).div_ceil(100).max(1) + 1 && closed <= (all * 30).div_ceil(100), "{closed} of {left} at once");
+            assert!(
+                closed <= (left * 30).div_ceil(100).max(1) + 1 && closed <= (all * 30).div_ceil(100),
+                "{closed} of {left} at once"
+            );
             left == 0
         })
         .await;
@@ -161,10 +166,13 @@ async fn three_nodes_with_little_on_them_become_one() {
     theatre.create_deployment(small).await;
     let on_nodes = |theatre: &Theatre| {
         let names: Vec<String> = claims(theatre).iter().map(|claim| theatre.node_of(claim)).collect();
-        names.into_iter().filter(|node| {
-            let pods = theatre.pods_on(std::slice::from_ref(node));
-            pods.iter().any(|pod| pod["metadata"]["labels"]["app"] == "work")
-        }).count()
+        names
+            .into_iter()
+            .filter(|node| {
+                let pods = theatre.pods_on(std::slice::from_ref(node));
+                pods.iter().any(|pod| pod["metadata"]["labels"]["app"] == "work")
+            })
+            .count()
     };
     theatre.until("the small ones are spread", |theatre| on_nodes(theatre) == 3).await;
     for name in ["a", "b", "c"] {
@@ -173,7 +181,14 @@ async fn three_nodes_with_little_on_them_become_one() {
     theatre.until("one node is left", |theatre| theatre.all_claims().len() == 1).await;
     theatre.pass(Duration::from_secs(900)).await;
     assert_eq!((claims(&theatre).len(), on_nodes(&theatre)), (1, 1));
-    assert_eq!(theatre.pods_on(&[theatre.node_of(&claims(&theatre)[0])]).iter().filter(|pod| pod["status"]["phase"] == "Running").count(), 3);
+    assert_eq!(
+        theatre
+            .pods_on(&[theatre.node_of(&claims(&theatre)[0])])
+            .iter()
+            .filter(|pod| pod["status"]["phase"] == "Running")
+            .count(),
+        3
+    );
     theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
@@ -223,7 +238,9 @@ async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
     let (theatre, claim, node) = with_work(Kind::Scaleway).await;
     let boot = theatre.boot_id(&node);
     theatre.set_condition(&node, "KernelDeadlock", "True", "DockerHung").await;
-    theatre.until("it was started anew", |theatre| theatre.boot_id(&node) != boot && theatre.phase(&claim).is_none()).await;
+    theatre
+        .until("it was started anew", |theatre| theatre.boot_id(&node) != boot && theatre.phase(&claim).is_none())
+        .await;
     let rebooting = theatre.claim(&claim).unwrap();
     assert_eq!(condition(&rebooting, "Rebooting").unwrap()["reason"], "RebootSucceeded");
     assert_eq!(claims(&theatre), [claim.clone()], "in place, and no second node");

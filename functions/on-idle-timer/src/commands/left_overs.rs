@@ -5,7 +5,6 @@ use cluster::{ClaimAsRead, ClaimRead, ClusterError, command_of};
 use decide::{
     claim::Whose,
     command::{Candidate, Next, Situation, Step, left_over},
-
 };
 use model::{Claim, CommandOrder, CommandPhase, CommandRecord, CommandWork, Node, disruption::Reason};
 use std::collections::BTreeMap;

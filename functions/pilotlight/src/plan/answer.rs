@@ -228,11 +228,7 @@ impl<'a> Lists<'a> {
 }
 
 /// `pod` names the pod at a position that the claim has.
-pub fn describe(
-    claim: &ClaimPlanned,
-    lists: &mut Lists<'_>,
-    pod: &dyn Fn(usize) -> Option<String>,
-) -> ClaimAnswer {
+pub fn describe(claim: &ClaimPlanned, lists: &mut Lists<'_>, pod: &dyn Fn(usize) -> Option<String>) -> ClaimAnswer {
     let scene = &lists.read.scene;
     let pool = scene.pools.get(claim.pool);
     ClaimAnswer {

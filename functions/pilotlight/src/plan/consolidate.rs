@@ -70,14 +70,7 @@ pub struct KeptAnswer {
 }
 
 /// Decides, and adds it to the answer.
-pub fn add(
-    answer: &mut Answer,
-    source: &SceneSource,
-    read: SceneRead,
-    market: &Market,
-    most: usize,
-    limit: Duration,
-) {
+pub fn add(answer: &mut Answer, source: &SceneSource, read: SceneRead, market: &Market, most: usize, limit: Duration) {
     let inventory = read_inventory(source, &read, &Told::default());
     let claims = source.claims.iter().filter_map(|read| match read {
         ClaimRead::Claim(read) => Some(read.claim.clone()),
@@ -147,7 +140,8 @@ fn disrupted(one: &Disruption, read: &SceneRead, lists: &mut Lists<'_>, count: &
 
 /// What claims of a pool are made with. A file need not say who makes machines for it.
 fn facts(source: &SceneSource, name: &ObjectName) -> PoolFacts {
-    let given = source.pools.iter().find(|one| one.pool.metadata.name.as_deref() == Some(name.as_str())).map(|one| &one.pool);
+    let given =
+        source.pools.iter().find(|one| one.pool.metadata.name.as_deref() == Some(name.as_str())).map(|one| &one.pool);
     let class = given.map(|pool| &pool.spec.template.spec.node_class_ref);
     let template = given.map(|pool| &pool.spec.template);
     let owner = given.and_then(|pool| {

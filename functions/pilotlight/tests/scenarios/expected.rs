@@ -15,7 +15,8 @@ pub fn wrong(case: &Value, answer: &Value, exit: Option<i32>, objects: &[Value])
         let of_pods = || expected.as_object().unwrap().iter().map(|(pod, of)| (pod.as_str(), of));
         let names = || expected.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
         let mut each = |holds: &dyn Fn(&str, &Value) -> Result<(), String>| {
-            let wrong = of_pods().filter_map(|(pod, of)| holds(pod, of).err().map(|why| format!("{word} of {pod}: {why}")));
+            let wrong =
+                of_pods().filter_map(|(pod, of)| holds(pod, of).err().map(|why| format!("{word} of {pod}: {why}")));
             found.extend(wrong);
         };
         let mut whole = |holds: bool, why: String| {
@@ -33,7 +34,9 @@ pub fn wrong(case: &Value, answer: &Value, exit: Option<i32>, objects: &[Value])
             "types" => each(&|pod, kinds| same(answer.offered(pod, "instanceType"), set(kinds), "")),
             "zones" => each(&|pod, zones| same(answer.offered(pod, "zone"), set(zones), "")),
             "capacity" => each(&|pod, kinds| same(answer.offered(pod, "capacityType"), set(kinds), "")),
-            "not-zone" => each(&|pod, zone| same(answer.offered(pod, "zone").contains(zone.as_str().unwrap()), false, "")),
+            "not-zone" => {
+                each(&|pod, zone| same(answer.offered(pod, "zone").contains(zone.as_str().unwrap()), false, ""))
+            }
             "pool" => each(&|pod, pool| same(&answer.claim(pod)["nodePool"], pool, "")),
             "labels" | "requests" => each(&|pod, fields| {
                 let own = &answer.claim(pod)[word.as_str()];
@@ -103,10 +106,14 @@ impl<'a> Answer<'a> {
             list.as_array().into_iter().flatten().map(|one| (one["name"].as_str().unwrap(), one)).collect()
         };
         let nodes = objects.iter().filter(|object| object["kind"] == "Node");
-        let zone = |node: &'a Value| {
-            Some((node["metadata"]["name"].as_str()?, node["metadata"]["labels"][ZONE].as_str()?))
-        };
-        Answer { of, pods: by_name(&of["pods"]), claims: by_name(&of["claims"]), zone_of: nodes.filter_map(zone).collect() }
+        let zone =
+            |node: &'a Value| Some((node["metadata"]["name"].as_str()?, node["metadata"]["labels"][ZONE].as_str()?));
+        Answer {
+            of,
+            pods: by_name(&of["pods"]),
+            claims: by_name(&of["claims"]),
+            zone_of: nodes.filter_map(zone).collect(),
+        }
     }
 
     fn pod(&self, name: &str) -> &'a Value {

@@ -210,7 +210,8 @@ fn of_type<'t>(words: &Value, types: &'t Value) -> Option<&'t Value> {
 
 fn labels(words: &Value, types: &Value) -> Value {
     let zone = words.get("zone").cloned().unwrap_or_else(|| json!("zone-a"));
-    let mut labels = json!({ POOL: "default", "karpenter.sh/capacity-type": "on-demand", ZONE: zone, "kubernetes.io/os": "linux" });
+    let mut labels =
+        json!({ POOL: "default", "karpenter.sh/capacity-type": "on-demand", ZONE: zone, "kubernetes.io/os": "linux" });
     if let Some(kind) = of_type(words, types) {
         labels["node.kubernetes.io/instance-type"] = kind["name"].clone();
         labels["kubernetes.io/arch"] = kind["architecture"].clone();
@@ -256,7 +257,8 @@ fn node(words: &Value, types: &Value) -> Vec<Value> {
     let mut objects = vec![with_rest(node, words)];
     if let Some(more) = words.get("claim") {
         let mut claim = bare_claim(&format!("claim-of-{name}"), &labels);
-        claim["status"] = json!({ "providerID": provider, "nodeName": name, "capacity": promised, "allocatable": promised });
+        claim["status"] =
+            json!({ "providerID": provider, "nodeName": name, "capacity": promised, "allocatable": promised });
         let mut claim = merged(claim, more);
         for condition in claim["status"]["conditions"].as_array_mut().into_iter().flatten() {
             *condition = merged(json!({ "reason": "R", "lastTransitionTime": "2026-03-01T00:00:00Z" }), condition);
@@ -281,7 +283,8 @@ fn volume(words: &Value) -> Value {
         let terms: Vec<Value> = all(&terms).map(term).collect();
         spec["nodeAffinity"] = json!({ "required": { "nodeSelectorTerms": terms } });
     }
-    let volume = json!({ "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": words["name"] }, "spec": spec });
+    let volume =
+        json!({ "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": words["name"] }, "spec": spec });
     with_rest(volume, words)
 }
 

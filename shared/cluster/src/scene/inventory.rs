@@ -174,7 +174,8 @@ impl<'a> Claims<'a> {
     /// By provider ID; by name where one of them has none yet.
     fn of(&self, provider_id: Option<&str>, name: &str) -> Option<&'a ClaimAsRead> {
         let by_id = provider_id.and_then(|id| self.by_provider_id.get(id));
-        let by_name = self.by_node.get(name).filter(|read| provider_id.is_none() || read.claim.status.provider_id.is_none());
+        let by_name =
+            self.by_node.get(name).filter(|read| provider_id.is_none() || read.claim.status.provider_id.is_none());
         by_id.or(by_name).copied()
     }
 }

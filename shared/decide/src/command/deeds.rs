@@ -20,7 +20,8 @@ pub(super) fn followers(seen: &Situation) -> Vec<Deed> {
     let others = seen.candidates.iter().enumerate().skip(1).filter(|(_, candidate)| missing(candidate));
     others
         .map(|(at, _)| {
-            let record = CommandRecord { make: vec![], pods: vec![], phase: CommandPhase::Recorded, ..seen.record.clone() };
+            let record =
+                CommandRecord { make: vec![], pods: vec![], phase: CommandPhase::Recorded, ..seen.record.clone() };
             Deed::Record { candidate: at, record: Some(Box::new(record)), others: BTreeMap::new() }
         })
         .collect()
@@ -66,7 +67,14 @@ pub(super) fn conditions(seen: &Situation) -> Vec<Deed> {
             if !claim.annotations.contains_key(names::REBOOT_PRE_BOOT_ID) {
                 deeds.push(note_boot_id(seen, at, boot_id));
             }
-            conditions::set(&mut status, ConditionKind::Rebooting, Truth::True, "RebootRequested", &record.why, seen.now);
+            conditions::set(
+                &mut status,
+                ConditionKind::Rebooting,
+                Truth::True,
+                "RebootRequested",
+                &record.why,
+                seen.now,
+            );
         }
         if status != claim.status {
             deeds.push(Deed::Status { candidate: at, status: Box::new(status) });
@@ -80,7 +88,11 @@ fn note_boot_id(seen: &Situation, at: usize, boot_id: String) -> Deed {
     if let Some(bound) = seen.record.drain_within {
         others.insert(names::REBOOT_GRACE.to_owned(), Some(format!("{}s", bound.as_secs())));
     }
-    Deed::Record { candidate: at, record: seen.candidates.get(at).and_then(|one| one.record.clone()).map(Box::new), others }
+    Deed::Record {
+        candidate: at,
+        record: seen.candidates.get(at).and_then(|one| one.record.clone()).map(Box::new),
+        others,
+    }
 }
 
 /// When the drain stops asking, if the command says so and nobody said it before.

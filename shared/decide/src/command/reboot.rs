@@ -2,9 +2,7 @@
 
 use core::time::Duration;
 use jiff::SignedDuration;
-use model::{
-    Claim, CommandPhase, ConditionKind, Node, Rebooted, Truth, names,
-};
+use model::{Claim, CommandPhase, ConditionKind, Node, Rebooted, Truth, names};
 use std::collections::BTreeMap;
 
 use super::{Candidate, Deed, LOOK_AGAIN, Next, Situation, Step, deeds, enter, undo};

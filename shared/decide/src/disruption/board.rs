@@ -66,7 +66,8 @@ impl<'s> Board<'s> {
             let pods = pods_on.get(here.node).map(Vec::as_slice).unwrap_or_default();
             match candidate::candidate(situation, here, pods) {
                 Some(Ok(mut found)) => {
-                    let waits = expected.get(&here.node).map(|pod| format!("pod {pod}, which waits, is expected on it"));
+                    let waits =
+                        expected.get(&here.node).map(|pod| format!("pod {pod}, which waits, is expected on it"));
                     found.spared = found.spared.or_else(|| Some(Stay::new(KeptCode::Nominated, waits?)));
                     candidates.push(found);
                 }
@@ -102,11 +103,15 @@ impl<'s> Board<'s> {
         let mut lifted = vec![false; self.scene.bound.len()];
         for candidate in &self.candidates {
             let stays = |at: &usize| {
-                candidate.left_behind.contains(at) && candidate.termination_grace().is_some() && candidate.here.unhealthy.is_none()
+                candidate.left_behind.contains(at)
+                    && candidate.termination_grace().is_some()
+                    && candidate.here.unhealthy.is_none()
             };
             let first = self.homes.len();
             for at in candidate.moving.iter().filter(|at| !stays(at)) {
-                let Some(pod) = self.situation.inventory.pods.get(*at).and_then(|pod| pod.moves.clone()) else { continue };
+                let Some(pod) = self.situation.inventory.pods.get(*at).and_then(|pod| pod.moves.clone()) else {
+                    continue;
+                };
                 self.scene.pods.push(model::place::PodToPlace { planned: None, ..pod });
                 self.homes.push(candidate.node);
                 self.pods.push(*at);
@@ -122,7 +127,8 @@ impl<'s> Board<'s> {
     pub fn paused(&self, pool: usize) -> Option<Stay> {
         let paused = self.situation.inventory.pools.get(pool).and_then(|pool| pool.paused.as_ref());
         let paused = paused.filter(|paused| paused.until > self.now())?;
-        let words = format!("replacements of its pool failed, so it is left alone until {}: {}", paused.until, paused.why);
+        let words =
+            format!("replacements of its pool failed, so it is left alone until {}: {}", paused.until, paused.why);
         Some(Stay { code: KeptCode::BackingOff, words, until: Some(paused.until) })
     }
 

@@ -88,7 +88,8 @@ fn one(
         Ok((true, allowed)) => {
             let when = budget.schedule.as_ref().map(|schedule| format!(", on since {schedule}")).unwrap_or_default();
             let share = if budget.nodes.ends_with('%') { format!(" of {nodes}") } else { String::new() };
-            let words = format!("budget {} of its pool ({}{share}{when}) lets {allowed} go at a time", at + 1, budget.nodes);
+            let words =
+                format!("budget {} of its pool ({}{share}{when}) lets {allowed} go at a time", at + 1, budget.nodes);
             Some((allowed, words))
         }
         // What cannot be understood lets nothing go: a mistake must not cost nodes.

@@ -77,7 +77,11 @@ impl Candidate<'_> {
 }
 
 /// The candidate, or why it is none.
-pub fn candidate<'s>(situation: &'s Situation, here: &'s NodeHere, pods: &[usize]) -> Option<Result<Candidate<'s>, Stay>> {
+pub fn candidate<'s>(
+    situation: &'s Situation,
+    here: &'s NodeHere,
+    pods: &[usize],
+) -> Option<Result<Candidate<'s>, Stay>> {
     let scene = &situation.provision.scene;
     let there = scene.nodes.get(here.node)?;
     let pool = match not_ours(situation, here, there) {
@@ -190,7 +194,12 @@ fn quiet(here: &NodeHere, pool: &PoolHere, now: Timestamp) -> Result<(), Stay> {
     wait(KeptCode::WithinIdleWindow, last, rack.idle, "it has not been idle for long enough:")?;
     wait(KeptCode::WithinMinimumOnTime, up_since, rack.on, "it was switched on a short while ago, and stays on")?;
     let changed = here.changed_at.unwrap_or(Timestamp::MIN);
-    wait(KeptCode::CoolingDown, changed, rack.rest, "it was switched, or left alone again, a short while ago, and rests")
+    wait(
+        KeptCode::CoolingDown,
+        changed,
+        rack.rest,
+        "it was switched, or left alone again, a short while ago, and rests",
+    )
 }
 
 /// Whether a node may be emptied, and if not, why not.
@@ -214,7 +223,10 @@ pub fn may_be_consolidated(candidate: &Candidate<'_>) -> Result<(), Stay> {
     common(candidate)?;
     match (&candidate.gpu_work, candidate.pool_here.moves_gpu_work) {
         (Some(pod), false) => {
-            let words = format!("pod {pod} uses its GPUs, and such work is not moved to save money ({})", names::CONSOLIDATE_GPU);
+            let words = format!(
+                "pod {pod} uses its GPUs, and such work is not moved to save money ({})",
+                names::CONSOLIDATE_GPU
+            );
             stay(KeptCode::GpuWork, words)
         }
         _ => match &candidate.paid {
@@ -254,7 +266,8 @@ pub fn may_leave(candidate: &Candidate<'_>, reason: Reason) -> Result<(), Stay> 
         return Err(stay.clone());
     }
     if candidate.pool_here.fixed_size {
-        let words = "its pool has a fixed number of nodes (spec.replicas), and no replacement can come first".to_owned();
+        let words =
+            "its pool has a fixed number of nodes (spec.replicas), and no replacement can come first".to_owned();
         return Err(Stay { code: KeptCode::FixedSize, words, until: None });
     }
     Ok(())

@@ -67,7 +67,10 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
         match candidate::may_be_consolidated(of) {
             // An empty one that stays has its reason, and so has one that should leave and cannot; but a budget for the one reason
             // says nothing about the other.
-            Ok(()) if of.busy.is_some() && choosing.stays[at].as_ref().is_none_or(|stay| stay.code == KeptCode::Budget) => {
+            Ok(())
+                if of.busy.is_some()
+                    && choosing.stays[at].as_ref().is_none_or(|stay| stay.code == KeptCode::Budget) =>
+            {
                 order.push(at);
             }
             Ok(()) => {}
@@ -157,9 +160,15 @@ impl<'c, 'b> Search<'c, 'b> {
             return Ok(());
         }
         if least == u64::MAX || price == 0 {
-            return Err(Stay::new(KeptCode::NoOtherPlace, "its pods find no room on the other nodes, and no new node that can be had would hold them"));
+            return Err(Stay::new(
+                KeptCode::NoOtherPlace,
+                "its pods find no room on the other nodes, and no new node that can be had would hold them",
+            ));
         }
-        let words = format!("its pods find no room on the other nodes, and no new node that holds them costs less than its {} an hour", money(price));
+        let words = format!(
+            "its pods find no room on the other nodes, and no new node that holds them costs less than its {} an hour",
+            money(price)
+        );
         Err(Stay::new(KeptCode::NotCheaper, words))
     }
 
@@ -261,12 +270,7 @@ impl<'c, 'b> Search<'c, 'b> {
         false
     }
 
-    fn take_away(
-        &mut self,
-        set: &[usize],
-        without_growth: bool,
-        still_time: &mut dyn FnMut() -> bool,
-    ) -> Trial<'b> {
+    fn take_away(&mut self, set: &[usize], without_growth: bool, still_time: &mut dyn FnMut() -> bool) -> Trial<'b> {
         let board = self.choosing.board;
         let nodes: Vec<_> = set.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].kind())).collect();
         let moving = &mut self.choosing.moving;
@@ -280,7 +284,11 @@ impl<'c, 'b> Search<'c, 'b> {
         let of = &self.choosing.board.scene.pods[pod];
         let name = format!("{}/{}", of.namespace, of.name);
         self.explained += 1;
-        let why = if self.explained <= EXPLAINED { format!(": {}", self.choosing.moving.why(pod).reason) } else { String::new() };
+        let why = if self.explained <= EXPLAINED {
+            format!(": {}", self.choosing.moving.why(pod).reason)
+        } else {
+            String::new()
+        };
         Stay::new(KeptCode::NoOtherPlace, format!("pod {name} finds no other place{why}"))
     }
 
@@ -291,7 +299,8 @@ impl<'c, 'b> Search<'c, 'b> {
         let on_claims = moved.iter().any(|pod| matches!(self.choosing.moving.spotted(*pod), Spotted::Claim(_)));
         if cost >= before.saturating_add(price) {
             let bought = cost.saturating_sub(before);
-            let words = format!("its pods would need new nodes for {} an hour, and it costs {}", money(bought), money(price));
+            let words =
+                format!("its pods would need new nodes for {} an hour, and it costs {}", money(bought), money(price));
             return Err(Stay::new(KeptCode::NotCheaper, words));
         }
         if !on_claims && cost == before {
@@ -423,9 +432,11 @@ impl<'c, 'b> Search<'c, 'b> {
         let mut groups = self.groups(&self.taken);
         groups.sort_by_key(|group| group.nodes.iter().map(|at| self.taken.iter().position(|one| one == at)).min());
         for group in groups {
-            let planned: Vec<_> = group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
+            let planned: Vec<_> =
+                group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
             // They were narrowed when they were chosen, and nothing has changed since.
-            let Ok(narrowed) = (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
+            let Ok(narrowed) =
+                (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
             else {
                 continue;
             };

@@ -52,7 +52,9 @@ impl Schedule {
         let known = MACROS.iter().find(|(name, _)| *name == text.trim()).map(|(_, fields)| *fields);
         let parts: Vec<&str> = known.unwrap_or(text).split_whitespace().collect();
         let [minute, hour, day, month, weekday] = parts.as_slice() else {
-            return Err(format!("{text:?} is not a schedule: five fields, as in '0 9 * * 1-5', or a word such as @daily"));
+            return Err(format!(
+                "{text:?} is not a schedule: five fields, as in '0 9 * * 1-5', or a word such as @daily"
+            ));
         };
         let [of_minute, of_hour, of_day, of_month, of_weekday] = &FIELDS;
         let (days, any_day) = field(of_day, day)?;

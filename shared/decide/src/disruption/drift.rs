@@ -52,7 +52,8 @@ pub fn drift(node: &NodeThere, here: &NodeHere, pool: &Now<'_>) -> Option<Drift>
         return found("K8sVersionDrift", format!("it runs Kubernetes {own}, and new nodes get {wanted}"));
     }
     let of_type = node.labels.get(names::INSTANCE_TYPE)?;
-    let known = pool.catalogue.is_none_or(|all| all.types.is_empty() || all.types.iter().any(|one| one.name == *of_type));
+    let known =
+        pool.catalogue.is_none_or(|all| all.types.is_empty() || all.types.iter().any(|one| one.name == *of_type));
     if !known && pool.now.duration_since(since) >= OLD_ENOUGH {
         return found("InstanceTypeNotFound", format!("instance type {of_type} is not on offer any more"));
     }

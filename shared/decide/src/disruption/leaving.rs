@@ -40,7 +40,8 @@ pub fn repair(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool)
     for at in &sick {
         let of = &board.candidates[*at];
         let Some(unhealthy) = &of.here.unhealthy else { continue };
-        let leaver = Leaver { candidate: *at, reason: Reason::Unhealthy, why: unhealthy.what.clone(), since: unhealthy.since };
+        let leaver =
+            Leaver { candidate: *at, reason: Reason::Unhealthy, why: unhealthy.what.clone(), since: unhealthy.since };
         if let Err(stay) = candidate::may_leave(of, Reason::Unhealthy) {
             choosing.stay(*at, stay);
             continue;
@@ -72,7 +73,8 @@ pub fn replace(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool
             let why = format!("it is older than its pool lets nodes be, since {expired} (expireAfter)");
             leavers.push(Leaver { candidate: at, reason: Reason::Expired, why, since: expired });
         } else if let Some(drift) = candidate::drift_of(of, choosing.board.situation) {
-            let why = if drift.message.is_empty() { drift.reason } else { format!("{}: {}", drift.reason, drift.message) };
+            let why =
+                if drift.message.is_empty() { drift.reason } else { format!("{}: {}", drift.reason, drift.message) };
             leavers.push(Leaver { candidate: at, reason: Reason::Drifted, why, since: drift.since });
         }
     }
@@ -148,7 +150,9 @@ fn correlated(choosing: &Choosing<'_>, of: &Candidate<'_>) -> Option<Stay> {
     }
     let most = (all * TOO_MANY).div_ceil(100).max(1);
     let words = || {
-        format!("{sick} of {all} nodes of its pool are unhealthy, which is more than {TOO_MANY} %: that is no single fault, and a person has to look")
+        format!(
+            "{sick} of {all} nodes of its pool are unhealthy, which is more than {TOO_MANY} %: that is no single fault, and a person has to look"
+        )
     };
     (sick > most).then(|| Stay::new(KeptCode::CorrelatedFailure, words()))
 }

@@ -1,17 +1,14 @@
 //! What a replacement may be: only offerings that cost less, spot where that is meant, and enough to choose from.
 
 use model::{
-    CapacityType, Operator, Requirement, names,
+    CapacityType, Operator, Requirement,
     disruption::KeptCode,
+    names,
     place::{ClaimPlanned, InstanceType, Offered, OfferingRef, PoolRequirement, Scene},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    Stay,
-    board::Board,
-    candidate::Candidate,
-};
+use super::{Stay, board::Board, candidate::Candidate};
 
 /// A spot machine is replaced by a spot machine only if so many types are cheaper, and the claim lists no more: a claim for the
 /// one cheapest type would be taken away by the market and come back.
@@ -27,7 +24,8 @@ pub fn narrow(board: &Board<'_>, nodes: &[usize], claims: Vec<ClaimPlanned>) -> 
         spot_to_spot: leaving.iter().all(|of| of.pool_here.spot_to_spot),
         alone: leaving.len() == 1,
     };
-    let claims: Vec<ClaimPlanned> = claims.into_iter().map(|claim| rules.how(board, claim)).collect::<Result<_, Stay>>()?;
+    let claims: Vec<ClaimPlanned> =
+        claims.into_iter().map(|claim| rules.how(board, claim)).collect::<Result<_, Stay>>()?;
     let cheapest: Vec<u64> = claims.iter().map(|claim| Listed::new(&board.scene, claim).cheapest()).collect();
     let cost: u64 = cheapest.iter().sum();
     if cost >= price {
@@ -89,8 +87,12 @@ impl Rules {
             let most = dearest.entry(of.instance_type).or_insert(0);
             *most = (*most).max(listed.price(of));
         }
-        let mut kept: Vec<OfferingRef> =
-            claim.offerings.iter().filter(|of| dearest.get(&of.instance_type).is_some_and(|most| *most < below)).copied().collect();
+        let mut kept: Vec<OfferingRef> = claim
+            .offerings
+            .iter()
+            .filter(|of| dearest.get(&of.instance_type).is_some_and(|most| *most < below))
+            .copied()
+            .collect();
         if self.all_spot && self.spot_to_spot && self.alone {
             kept = self.few_spot_types(&claim, &kept, board)?;
         }
@@ -105,7 +107,12 @@ impl Rules {
         keeps_min_values(&board.scene, &claim).then_some(claim)
     }
 
-    fn few_spot_types(&self, claim: &ClaimPlanned, kept: &[OfferingRef], board: &Board<'_>) -> Option<Vec<OfferingRef>> {
+    fn few_spot_types(
+        &self,
+        claim: &ClaimPlanned,
+        kept: &[OfferingRef],
+        board: &Board<'_>,
+    ) -> Option<Vec<OfferingRef>> {
         let mut types: Vec<u32> = vec![];
         for of in kept {
             if !types.contains(&of.instance_type) {
@@ -194,5 +201,8 @@ fn keeps_min_values(scene: &Scene, claim: &ClaimPlanned) -> bool {
         all.len()
     };
     !claim.min_values_relaxed
-        && pool.requirements.iter().all(|one| one.min_values.is_none_or(|least| values(&one.requirement.key) >= least as usize))
+        && pool
+            .requirements
+            .iter()
+            .all(|one| one.min_values.is_none_or(|least| values(&one.requirement.key) >= least as usize))
 }

@@ -144,7 +144,8 @@ fn lists(search: &Search<'_, '_>) -> Vec<Vec<usize>> {
         let zone = of.there.labels.get(names::ZONE).map_or("", String::as_str);
         by_kind.entry((of.pool, zone)).or_default().push(*at);
     }
-    let mut lists: Vec<Vec<usize>> = by_kind.into_values().filter(|list| list.len() > 1 && list.len() < all.len()).collect();
+    let mut lists: Vec<Vec<usize>> =
+        by_kind.into_values().filter(|list| list.len() > 1 && list.len() < all.len()).collect();
     if all.len() > 1 {
         lists.push(all);
     }

@@ -48,7 +48,7 @@ impl Solver<'_> {
         shape_of
     }
 
-    /// Claims in one state whose pods could change places freely, where there are at least two pods.
+    /// Claims in one state whose pods could change places freely.
     fn groups(&self, accelerated: bool, shape_of: &[ShapeId]) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
@@ -63,7 +63,11 @@ impl Solver<'_> {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
-        let several = |claims: &[usize]| claims.iter().map(|claim| self.places.claims[*claim].pods.len()).sum::<usize>() > 1;
+        // One claim alone is worth a look if it is dear.
+        let several = |claims: &[usize]| match claims {
+            [claim] => accelerated && self.places.claims[*claim].pods.len() > 1,
+            _ => true,
+        };
         groups.into_iter().filter(|(_, claims)| several(claims)).collect()
     }
 
@@ -116,9 +120,8 @@ impl Solver<'_> {
         let unit = types.iter().map(|of| price_of(*of)).fold(1.0, f64::max);
         let price = |of: usize| (price_of(of) / unit).max(1e-6);
         let machines = types.iter().map(|of| Machine { has: rows[*of].clone(), price: price(*of) }).collect();
-        let cost = |claim: &usize| {
-            self.cheapest_of(&self.places.claims[*claim]).map_or(0.0, |(_, price)| price as f64 / unit)
-        };
+        let cost =
+            |claim: &usize| self.cheapest_of(&self.places.claims[*claim]).map_or(0.0, |(_, price)| price as f64 / unit);
         let before: f64 = claims.iter().map(cost).sum();
         let demand: Vec<usize> = kinds.iter().map(|(_, pods)| pods.len()).collect();
         let problem = Problem::new(kinds.iter().map(|(kind, _)| kind.clone()).collect(), demand, machines);

@@ -143,7 +143,9 @@ impl<'a> Moving<'a> {
             let claim = &self.solver.places.claims[changed.at];
             let source = self.solver.ground.states.get(claim.state).pool;
             let mut types = changed.claim.types.clone();
-            if claim.state == changed.claim.state && self.solver.ground.sources[source].fit.keep(&claim.request, &mut types) {
+            if claim.state == changed.claim.state
+                && self.solver.ground.sources[source].fit.keep(&claim.request, &mut types)
+            {
                 self.solver.scratch.copy_from(&types);
                 self.solver.shrink(changed.at);
             }

@@ -125,11 +125,15 @@ impl Toy {
     fn one(&mut self, seen: &Situation, deed: &Deed, written: &mut BTreeMap<usize, ResourceVersion>) -> bool {
         self.versions += 1;
         let version = ResourceVersion::new(self.versions.to_string()).unwrap();
-        let known = |at: &usize| written.get(at).cloned().or_else(|| Some(seen.candidates[*at].claim.as_ref()?.version.clone()));
+        let known = |at: &usize| {
+            written.get(at).cloned().or_else(|| Some(seen.candidates[*at].claim.as_ref()?.version.clone()))
+        };
         match deed {
             Deed::Record { candidate, record, others } => {
                 let name = seen.candidates[*candidate].key.name.to_string();
-                let Some(claim) = self.claims.get_mut(&name).filter(|claim| Some(&claim.version) == known(candidate).as_ref()) else {
+                let Some(claim) =
+                    self.claims.get_mut(&name).filter(|claim| Some(&claim.version) == known(candidate).as_ref())
+                else {
                     return false;
                 };
                 for (note, text) in others {
@@ -147,7 +151,9 @@ impl Toy {
             }
             Deed::Status { candidate, status } => {
                 let name = seen.candidates[*candidate].key.name.to_string();
-                let Some(claim) = self.claims.get_mut(&name).filter(|claim| Some(&claim.version) == known(candidate).as_ref()) else {
+                let Some(claim) =
+                    self.claims.get_mut(&name).filter(|claim| Some(&claim.version) == known(candidate).as_ref())
+                else {
                     return false;
                 };
                 claim.status = (**status).clone();
@@ -155,7 +161,8 @@ impl Toy {
                 written.insert(*candidate, version);
             }
             Deed::Node(change) => {
-                let Some(node) = self.nodes.get_mut(change.name.as_str()).filter(|node| node.version == change.version) else {
+                let Some(node) = self.nodes.get_mut(change.name.as_str()).filter(|node| node.version == change.version)
+                else {
                     return false;
                 };
                 node.taints = change.taints.clone().unwrap();

@@ -9,7 +9,8 @@ use model::{
     CapacityType, ClassRef, InstanceKey, Namespace, ObjectName, Operator, PodKind, Quantity, Requirement, Resources,
     Uid,
     disruption::{
-        After, Budget, ClaimHere, Decision, Disruption, Inventory, KeptCode, NodeHere, PodHere, Policy, PoolHere, Reason,
+        After, Budget, ClaimHere, Decision, Disruption, Inventory, KeptCode, NodeHere, PodHere, Policy, PoolHere,
+        Reason,
     },
     names,
     place::{Catalogue, InstanceType, NodeStage, NodeThere, Offered, PodThere, PodToPlace, Pool, Scene},
@@ -155,7 +156,10 @@ impl World {
             node: at,
             created_at: ago(120),
             claim: Some(ClaimHere {
-                key: InstanceKey { claim: Uid::new(format!("uid-{node}")).unwrap(), name: name(&format!("claim-{node}")) },
+                key: InstanceKey {
+                    claim: Uid::new(format!("uid-{node}")).unwrap(),
+                    name: name(&format!("claim-{node}")),
+                },
                 created_at: ago(120),
                 initialized_at: Some(ago(115)),
                 last_pod_event: None,
@@ -274,7 +278,8 @@ impl World {
 
     /// What holds of every decision: each node goes once or stays once, and only if it may; every pod that moves has a place.
     fn sound(&self, decision: &Decision) {
-        let gone: Vec<&str> = decision.disruptions.iter().flat_map(|one| &one.nodes).map(|one| one.node.as_str()).collect();
+        let gone: Vec<&str> =
+            decision.disruptions.iter().flat_map(|one| &one.nodes).map(|one| one.node.as_str()).collect();
         let kept: Vec<&str> = decision.kept.iter().map(|one| one.node.as_str()).collect();
         let mut all: Vec<&str> = gone.iter().chain(&kept).copied().collect();
         all.sort_unstable();
@@ -345,7 +350,8 @@ fn instance_type(name: &str, cpu: i128, cents: u64, gpus: i128) -> InstanceType 
     if gpus > 0 {
         capacity.insert(GPU.to_owned(), whole(gpus));
     }
-    let one = |key: &str, value: &str| Requirement { key: key.into(), operator: Operator::In, values: vec![value.into()] };
+    let one =
+        |key: &str, value: &str| Requirement { key: key.into(), operator: Operator::In, values: vec![value.into()] };
     let offered = |zone: &str, capacity_type, price| Offered {
         zone: Some(zone.to_owned()),
         capacity_type,

@@ -13,7 +13,8 @@ pub fn policies(text: &str) -> Result<Vec<Policy>, String> {
     }
     let written: Vec<Written> = serde_json::from_str(text).map_err(|error| format!("it cannot be read: {error}"))?;
     let own: Vec<Policy> = written.into_iter().map(Written::read).collect::<Result<_, _>>()?;
-    let replaced = |policy: &Policy| own.iter().any(|one| one.condition == policy.condition && one.status == policy.status);
+    let replaced =
+        |policy: &Policy| own.iter().any(|one| one.condition == policy.condition && one.status == policy.status);
     let mut all: Vec<Policy> = built_in().into_iter().filter(|policy| !replaced(policy)).collect();
     all.extend(own);
     Ok(all)
@@ -60,7 +61,16 @@ impl Written {
             _ => return Err(of("an action that is neither RebootNode, ReplaceNode nor None")),
         };
         let priority = self.priority;
-        Ok(Policy { condition: self.condition, status, reason, tolerate, drain_within, priority, remedy, urgent: false })
+        Ok(Policy {
+            condition: self.condition,
+            status,
+            reason,
+            tolerate,
+            drain_within,
+            priority,
+            remedy,
+            urgent: false,
+        })
     }
 }
 
@@ -97,7 +107,10 @@ mod tests {
         check(&entry(r#""status": "Maybe", "toleration": "1m", "action": "None""#), "a status");
         check(&entry(r#""status": "True", "toleration": "soon", "action": "None""#), "\"soon\"");
         check(&entry(r#""status": "True", "toleration": "1m", "action": "Explode""#), "an action");
-        check(&entry(r#""status": "True", "toleration": "1m", "reason": "(", "action": "None""#), "no regular expression");
+        check(
+            &entry(r#""status": "True", "toleration": "1m", "reason": "(", "action": "None""#),
+            "no regular expression",
+        );
         check(&entry(r#""status": "True", "toleration": "1m", "action": "None", "typo": 1"#), "typo");
     }
 }

@@ -107,6 +107,8 @@ async fn came_up<S: Subject>(subject: &S, key: &InstanceKey, restarts: u32, step
     exactly(subject, key, 1, step).await?;
     match subject.boots(key).await {
         None => Ok(()),
-        Some(boots) => holds(boots == restarts + 1, step, || format!("it was started {boots} times, not {}", restarts + 1)),
+        Some(boots) => {
+            holds(boots == restarts + 1, step, || format!("it was started {boots} times, not {}", restarts + 1))
+        }
     }
 }

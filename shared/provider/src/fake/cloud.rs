@@ -211,8 +211,7 @@ impl State {
         let state = InstanceState::Stopped;
         let (name, owner) = (name.to_owned(), owner.cloned());
         let id = self.numbers;
-        let thing =
-            Thing { id, kind, name, owner, offering, state, changes_at: None, boots: 0, rebooted_by: None };
+        let thing = Thing { id, kind, name, owner, offering, state, changes_at: None, boots: 0, rebooted_by: None };
         self.things.push(thing.clone());
         thing
     }

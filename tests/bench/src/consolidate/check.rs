@@ -14,7 +14,8 @@ pub fn decision(situation: &Situation, decision: &Decision) -> Result<()> {
     if gone.len() + decision.kept.len() != scene.nodes.len() {
         return Err("a node neither goes nor stays".into());
     }
-    let by_name: BTreeMap<&str, usize> = scene.bound.iter().enumerate().map(|(at, pod)| (pod.name.as_str(), at)).collect();
+    let by_name: BTreeMap<&str, usize> =
+        scene.bound.iter().enumerate().map(|(at, pod)| (pod.name.as_str(), at)).collect();
     let mut on: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut moved: BTreeSet<usize> = BTreeSet::new();
     for (number, one) in decision.disruptions.iter().enumerate() {
@@ -22,7 +23,9 @@ pub fn decision(situation: &Situation, decision: &Decision) -> Result<()> {
             return Err(format!("a command saves {}", one.saves).into());
         }
         for step in &one.moves {
-            let Some(pod) = by_name.get(step.pod.name.as_str()) else { return Err("a pod that is not there moves".into()) };
+            let Some(pod) = by_name.get(step.pod.name.as_str()) else {
+                return Err("a pod that is not there moves".into());
+            };
             if !moved.insert(*pod) || !gone.contains(step.from.as_str()) {
                 return Err(format!("{} moves twice, or without need", step.pod.name).into());
             }
