@@ -21,7 +21,7 @@ pub fn solve<'a>(scene: &'a Scene, still_time: &mut dyn FnMut() -> bool) -> Solv
     if left_out.is_empty() {
         return best;
     }
-    let hopeful = with_hope(scene, &left_out);
+    let hopeful = with_hope(&best, &left_out);
     let mut begun: Vec<Order> = vec![Order::default()];
     while begun.len() < MOST_TRIES && !best.out_of_time && still_time() {
         let order = begun.last().map(|before| before.then(&left_out, &hopeful, &best)).unwrap_or_default();
@@ -71,12 +71,12 @@ impl Order {
     }
 }
 
-/// By shape: whether one pod of it would find a place if nobody else came. Known of those left out alone.
-fn with_hope(scene: &Scene, left_out: &[ShapeId]) -> Vec<bool> {
-    let mut alone = Solver::new(scene);
+/// By shape: whether one pod of it would find a place if nobody else came, or had one before. Known of those left out alone.
+fn with_hope(solver: &Solver<'_>, left_out: &[ShapeId]) -> Vec<bool> {
+    let mut alone = Solver::new(solver.ground.scene);
     let mut hopeful = vec![true; alone.shapes.len()];
     for shape in left_out {
-        hopeful[*shape] = alone.could_place(*shape);
+        hopeful[*shape] = solver.is_moved(*shape) || alone.could_place(*shape);
     }
     hopeful
 }
@@ -105,12 +105,34 @@ impl Solver<'_> {
     }
 
     /// Shapes of which a pod has no place, the most important first: where only one of two can have it, that one does.
+    /// Before them those that are no longer where an earlier answer put them, because of who came before them this time.
     fn left_out(&self) -> Vec<ShapeId> {
-        let is_left = |shape: &ShapeId| self.shapes[*shape].pods.iter().any(|pod| self.placed[*pod].is_none());
-        self.by_importance((0..self.shapes.len()).filter(is_left).collect())
+        let all = || 0..self.shapes.len();
+        let mut left: Vec<ShapeId> = all().filter(|shape| self.is_moved(*shape)).collect();
+        let without_place = |shape: &ShapeId| self.shapes[*shape].pods.iter().any(|pod| self.placed[*pod].is_none());
+        let is_left = |shape: &ShapeId| !left.contains(shape) && without_place(shape);
+        let without = self.by_importance(all().filter(is_left).collect());
+        left.extend(without);
+        left
     }
 
-    /// Pods of more importance have a place, or larger ones; or the same pods for less money.
+    /// Whether a pod of a shape is not where an earlier answer put it.
+    fn is_moved(&self, shape: ShapeId) -> bool {
+        let moved = |pod: &usize| self.planned(*pod).is_some_and(|planned| self.placed[*pod] != Some(planned));
+        self.shapes[shape].pods.iter().any(moved)
+    }
+
+    /// How many pods are where an earlier answer put them.
+    fn kept(&self) -> usize {
+        (0..self.placed.len()).filter(|pod| self.planned(*pod).is_some_and(|at| self.placed[*pod] == Some(at))).count()
+    }
+
+    fn planned(&self, pod: usize) -> Option<usize> {
+        let planned = self.ground.scene.pods[pod].planned?;
+        self.ground.scene.nodes.get(planned).filter(|node| !node.deleting).map(|_| planned)
+    }
+
+    /// More pods are where they were to go; or pods of more importance have a place, or larger ones; or the same for less money.
     fn is_better_than(&self, other: &Self) -> bool {
         let order = self.by_importance((0..self.shapes.len()).collect());
         let placed = |of: &Self| -> Vec<usize> {
@@ -118,7 +140,7 @@ impl Solver<'_> {
                 |shape: &ShapeId| of.shapes[*shape].pods.iter().filter(|pod| of.placed[**pod].is_some()).count();
             order.iter().map(count).collect()
         };
-        let (own, others) = (placed(self), placed(other));
+        let (own, others) = ((self.kept(), placed(self)), (other.kept(), placed(other)));
         own > others || (own == others && self.cost() < other.cost())
     }
 

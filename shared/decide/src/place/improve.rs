@@ -48,7 +48,7 @@ impl Solver<'_> {
         shape_of
     }
 
-    /// Claims in one state whose pods could change places freely, where there are at least two pods.
+    /// Claims in one state whose pods could change places freely.
     fn groups(&self, accelerated: bool, shape_of: &[ShapeId]) -> Vec<(StateId, Vec<usize>)> {
         let mut groups: BTreeMap<StateId, Vec<usize>> = BTreeMap::new();
         for (at, claim) in self.places.claims.iter().enumerate() {
@@ -63,8 +63,11 @@ impl Solver<'_> {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
-        let several =
-            |claims: &[usize]| claims.iter().map(|claim| self.places.claims[*claim].pods.len()).sum::<usize>() > 1;
+        // One claim alone is worth a look if it is dear.
+        let several = |claims: &[usize]| match claims {
+            [claim] => accelerated && self.places.claims[*claim].pods.len() > 1,
+            _ => true,
+        };
         groups.into_iter().filter(|(_, claims)| several(claims)).collect()
     }
 

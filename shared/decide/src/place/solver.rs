@@ -13,6 +13,7 @@ use super::limits::Limits;
 use super::mask::Mask;
 use super::order;
 use super::places::Places;
+use super::rules::DomainKind;
 use super::shapes::{Shape, ShapeId};
 use super::states::{Domain, StateId};
 use super::taints;
@@ -337,7 +338,20 @@ impl<'a> Solver<'a> {
                 !holds
             });
             if waiting.is_empty() || waiting.len() == before {
-                return;
+                break;
+            }
+        }
+        // A spread held when the earlier answer came to a pod, and may not hold now that those are counted who came after it.
+        for (shape, pod, place) in waiting {
+            let attempts = self.plans[shape].attempts.clone();
+            for attempt in &mut self.plans[shape].attempts {
+                attempt.domains.retain(|rule| !matches!(rule.kind, DomainKind::Spread { .. }));
+            }
+            let musts = attempts.len() - self.plans[shape].musts..attempts.len();
+            let holds = musts.into_iter().any(|attempt| self.holds_on_node(shape, attempt, place));
+            self.plans[shape].attempts = attempts;
+            if holds {
+                self.commit(shape, pod, Choice { place, state: None });
             }
         }
     }
