@@ -246,7 +246,7 @@ async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
         .await;
     let rebooting = theatre.claim(&claim).unwrap();
     assert_eq!(condition(&rebooting, "Rebooting").unwrap()["reason"], "RebootSucceeded");
-    assert_eq!(claims(&theatre), [claim.clone()], "in place, and no second node");
+    assert_eq!(claims(&theatre), std::slice::from_ref(&claim), "in place, and no second node");
     // The condition is still there: nobody took it off, so it did not help.
     theatre.until("it is replaced", |theatre| theatre.is_gone(&claim)).await;
     theatre.until("the work runs", |theatre| theatre.runs_any("work-")).await;

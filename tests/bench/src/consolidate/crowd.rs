@@ -42,7 +42,7 @@ pub fn situation(nodes: usize) -> Result<Situation> {
         let mut memory = there.allocatable["memory"].thousandths();
         scene.nodes.push(there);
         inventory.nodes.push(here);
-        while let Some(pod) = waiting.next() {
+        for pod in waiting.by_ref() {
             let (cpu, bytes) = (pod.requests["cpu"].thousandths(), pod.requests["memory"].thousandths());
             if cpu > left || bytes > memory {
                 break;
