@@ -86,7 +86,11 @@ pub fn check(site: &Site, function: &str) {
     let missing: BTreeSet<Use> = used.difference(&granted).cloned().collect();
     assert!(unused.is_empty(), "{function} may do what it never did: {}", lines(&unused));
     assert!(missing.is_empty(), "{function} did what its role does not say: {}", lines(&missing));
-    println!("{function}: {} rights, all used, in {} requests", granted.len(), account.requests);
+    println!(
+        "{function}: {} rights, each used or listed with its reason, in {} requests",
+        granted.len(),
+        account.requests
+    );
 }
 
 /// A use in one namespace is a use of the rule for that namespace, or else of the rule for all of them.

@@ -167,6 +167,7 @@ async fn replaced(fault: Option<Fault>) -> Vec<(String, String)> {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn a_crash_at_every_effect_of_a_replacement_ends_with_one_instance_and_no_pod_killed() {
     let effects = replaced(None).await;
     assert!(effects.len() > 10, "{effects:?}");

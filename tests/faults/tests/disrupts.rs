@@ -41,6 +41,7 @@ fn with(mut pod: Value, annotation: &str, value: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn an_idle_node_of_each_provider_goes_and_then_nobody_writes_any_more() {
     for kind in [Kind::Aks, Kind::Scaleway, Kind::Power] {
         let theatre = open().await;
@@ -62,6 +63,7 @@ async fn an_idle_node_of_each_provider_goes_and_then_nobody_writes_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn a_stable_cluster_is_left_alone_for_a_day() {
     let theatre = open().await;
     theatre.create_pool(pool(Kind::Scaleway, "30s", "100%")).await;
@@ -78,6 +80,7 @@ async fn a_stable_cluster_is_left_alone_for_a_day() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn do_not_disrupt_and_budgets_of_zero_hold_a_drifted_node() {
     for held_by_pod in [true, false] {
         let theatre = open().await;
@@ -95,6 +98,7 @@ async fn do_not_disrupt_and_budgets_of_zero_hold_a_drifted_node() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn a_drifted_node_is_replaced_first_and_its_pod_is_not_killed() {
     let theatre = open().await;
     theatre.create_pool(pool(Kind::Scaleway, "30s", "100%")).await;
@@ -123,6 +127,7 @@ async fn a_drifted_node_is_replaced_first_and_its_pod_is_not_killed() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn of_ten_idle_nodes_a_budget_of_thirty_percent_lets_three_go_at_a_time() {
     let theatre = open().await;
     theatre.create_pool(pool(Kind::Scaleway, "30s", "30%")).await;
@@ -154,6 +159,7 @@ async fn of_ten_idle_nodes_a_budget_of_thirty_percent_lets_three_go_at_a_time() 
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn three_nodes_with_little_on_them_become_one() {
     let theatre = open().await;
     theatre.create_pool(pool(Kind::Scaleway, "60s", "100%")).await;
@@ -196,6 +202,7 @@ async fn three_nodes_with_little_on_them_become_one() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn a_node_that_is_larger_than_its_work_is_replaced_by_a_cheaper_one() {
     let theatre = open().await;
     let of = |types: Value| json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}]);
@@ -237,6 +244,7 @@ async fn with_work(kind: Kind) -> (Theatre, String, String) {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
     let (theatre, claim, node) = with_work(Kind::Scaleway).await;
     let boot = theatre.boot_id(&node);
@@ -254,6 +262,7 @@ async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn what_must_not_be_repaired_is_left() {
     let (theatre, claim, node) = with_work(Kind::Scaleway).await;
     theatre.annotate_node(&node, "karpenter.sh/do-not-repair", "true").await;
@@ -264,6 +273,7 @@ async fn what_must_not_be_repaired_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: make lives"]
 async fn a_spot_notice_is_answered_at_once_with_a_replacement_and_a_drain() {
     let (theatre, claim, node) = with_work(Kind::Aks).await;
     let told = theatre.world.clock.now();

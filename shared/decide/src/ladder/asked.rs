@@ -41,12 +41,11 @@ impl<'a> Asked<'a> {
     pub fn new(wanted: &'a Wanted<'a>, offerings: &[Offering]) -> Self {
         let requirements = Requirements::new(wanted.requirements);
         let class_label = wanted.claim.class.label();
-        // The class is the claim's own word: whatever machine it gets, the node is one of that class.
+        // The class is the claim's own word: whatever machine it gets, the node is one of that class. But machines of one's own
+        // say themselves which class lists them, and one of another class is none for this claim.
         let is_known = |key: &str| {
-            key != class_label
-                && (WELL_KNOWN.contains(&key)
-                    || key.starts_with(AZURE_PREFIX)
-                    || offerings.iter().any(|offering| offering.labels.contains_key(key)))
+            offerings.iter().any(|offering| offering.labels.contains_key(key))
+                || (key != class_label && (WELL_KNOWN.contains(&key) || key.starts_with(AZURE_PREFIX)))
         };
         // What nobody here lists (a network card, say) comes from a device plugin once the node runs: no machine is
         // passed over for it.

@@ -59,13 +59,13 @@ pub fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
                 .to_owned();
         return Why { code: Code::Labels, reason };
     }
-    let mut codes: Vec<Code> = vec![];
-    let mut parts: Vec<String> = vec![];
+    let mut found: Vec<(Code, String)> = vec![];
     for source in solver.ground.by_weight.clone() {
         let (code, words) = of_source(solver, shape, source);
-        parts.push(format!("pool {}: {words}", solver.ground.sources[source].pool.name));
-        codes.push(code);
+        found.push((code, format!("pool {}: {words}", solver.ground.sources[source].pool.name)));
     }
+    found.sort_by_key(|(code, _)| remoteness(code));
+    let (mut codes, mut parts): (Vec<Code>, Vec<String>) = found.into_iter().unzip();
     if codes.is_empty() {
         parts.push("there is no pool that could make a node".to_owned());
         codes.push(Code::NoPools);
@@ -77,6 +77,15 @@ pub fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
     let first = codes.first().cloned().unwrap_or(Code::Unschedulable);
     let code = if codes.iter().all(|code| *code == first) { first } else { Code::Unschedulable };
     Why { code, reason: cut(parts.join("; ")) }
+}
+
+/// The pool that came nearest is told first: what is far off may be cut away.
+fn remoteness(code: &Code) -> u8 {
+    match code {
+        Code::NoPools => 2,
+        Code::Labels | Code::Taints => 1,
+        _ => 0,
+    }
 }
 
 /// The first rule that a pool fails.

@@ -102,6 +102,17 @@ fn a_claim_that_names_its_own_class_fits_whatever_the_class_offers() {
 }
 
 #[test]
+fn a_machine_that_another_class_lists_is_none_for_the_claim() {
+    let label = "pilotlight.dev/powernodeclass";
+    let mut machines = rack();
+    for (machine, class) in machines.iter_mut().zip(["default", "other"]) {
+        machine.labels.insert(label.to_owned(), class.to_owned());
+    }
+    let ask = claim(&[&format!("{label} In default")]).of_class("pilotlight.dev", "PowerNodeClass");
+    assert_eq!(ask.of(&machines).rungs.len(), 1);
+}
+
+#[test]
 fn a_machine_has_to_hold_what_is_requested() {
     let fitting =
         |name: &str, amount: &str| -> usize { claim(&[]).requesting(&[(name, amount)]).of(&scaleway()).rungs.len() };

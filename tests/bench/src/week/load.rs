@@ -41,10 +41,10 @@ struct Stream {
 }
 
 const STREAMS: [Stream; 4] = [
-    Stream { kind: Kind::Training, an_hour: 5.0, at_night: 0.3, gpus: &[1, 1, 1, 2, 2, 4, 8], hours: (0.5, 8.0) },
-    Stream { kind: Kind::Notebook, an_hour: 4.0, at_night: 0.05, gpus: &[1], hours: (0.5, 6.0) },
-    Stream { kind: Kind::Inference, an_hour: 1.0, at_night: 0.5, gpus: &[1, 1, 2], hours: (2.0, 36.0) },
-    Stream { kind: Kind::Service, an_hour: 4.0, at_night: 0.5, gpus: &[0], hours: (1.0, 36.0) },
+    Stream { kind: Kind::Training, an_hour: 10.0, at_night: 0.3, gpus: &[1, 1, 1, 2, 2, 4, 8], hours: (0.5, 8.0) },
+    Stream { kind: Kind::Notebook, an_hour: 8.0, at_night: 0.05, gpus: &[1], hours: (0.5, 6.0) },
+    Stream { kind: Kind::Inference, an_hour: 2.0, at_night: 0.5, gpus: &[1, 1, 2], hours: (2.0, 36.0) },
+    Stream { kind: Kind::Service, an_hour: 8.0, at_night: 0.5, gpus: &[0], hours: (1.0, 36.0) },
 ];
 
 impl Kind {
