@@ -89,8 +89,9 @@ pub async fn all_come(
 
 /// Everything that the scene of a decision is made from.
 pub async fn read(parts: &Parts, claims: Vec<ClaimRead>, snapshot: SnapshotCarried) -> Result<Seen, ClusterError> {
-    let pools = pools::look(parts).await?;
+    // Pools after pods: a pool that was there before its pod is not missed.
     let mut source = look(parts, &claims, snapshot).await?;
+    let pools = pools::look(parts).await?;
     source.pools = pools.sources.clone();
     source.catalogues = pools.catalogues.clone();
     if !parts.default_spread.is_empty() {
