@@ -7,6 +7,7 @@ use model::{
     disruption::{Decision, To},
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// The cluster after the decision: nodes gone, new ones up, pods where they were sent, all of it long enough ago.
 fn carried_out(world: &World, decision: &Decision) -> World {
@@ -88,7 +89,7 @@ fn random() -> impl Strategy<Value = World> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, rng_seed: RngSeed::Fixed(20_261_117), ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_decided_costs_what_it_says_and_soon_nothing_is_left_to_decide(world in random()) {
