@@ -108,14 +108,22 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
     let trial = choosing.moving.without(&[(of.node, of.kind())], GivesBack::Nothing, still_time);
     let opened: Vec<usize> = (first..choosing.moving.claims()).collect();
     if trial.homeless.is_empty() {
-        let command = commands::replacement(choosing, &[one.candidate], &opened, one.reason, &one.why);
-        if let Some(paused) = command.replacements.iter().find_map(|one| board.paused(one.planned.pool)) {
-            choosing.moving.undo(trial);
-            return choosing.stay(one.candidate, paused);
+        let pools = opened.iter().filter_map(|claim| Some(choosing.moving.planned(*claim)?.pool));
+        let command = match pools.into_iter().find_map(|pool| board.paused(pool)) {
+            Some(paused) => Err(paused),
+            None => commands::replacement(choosing, &[one.candidate], &opened, one.reason, &one.why),
+        };
+        match command {
+            Ok(command) => {
+                choosing.moving.freeze_claims();
+                choosing.go(one.candidate);
+                choosing.chosen.push(command);
+            }
+            Err(stay) => {
+                choosing.moving.undo(trial);
+                choosing.stay(one.candidate, stay);
+            }
         }
-        choosing.moving.freeze_claims();
-        choosing.go(one.candidate);
-        choosing.chosen.push(command);
         return;
     }
     let homeless = trial.homeless.first().copied();
