@@ -64,14 +64,12 @@ impl Rules {
         let is_spot = |of: &OfferingRef| listed.offered(of).is_some_and(|one| one.capacity_type == CapacityType::Spot);
         let (spot, other): (Vec<OfferingRef>, Vec<OfferingRef>) = claim.offerings.iter().partition(|of| is_spot(of));
         let only = match (self.all_spot, spot.is_empty(), other.is_empty()) {
-            (true, false, true) if !self.spot_to_spot => {
-                let words = format!(
-                    "it is a spot machine, and only other spot machines would be cheaper ({})",
-                    names::SPOT_TO_SPOT
-                );
+            // Bought otherwise it would become spot the next time: spot for spot in two steps.
+            (true, false, _) if !self.spot_to_spot => {
+                let words =
+                    format!("it is a spot machine, and what is cheaper would be spot again ({})", names::SPOT_TO_SPOT);
                 return Err(Stay::new(KeptCode::SpotToSpot, words));
             }
-            (true, false, false) if !self.spot_to_spot => other,
             (_, false, false) => spot,
             _ => return Ok(claim),
         };
