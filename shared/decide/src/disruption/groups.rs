@@ -79,6 +79,7 @@ impl Search<'_, '_> {
             });
             match command {
                 Ok(command) => self.choosing.chosen.push(command),
+                // They were packed anew since they were chosen, or there is no money: what may not go alone stays, and says why.
                 Err(stay) => group.nodes.iter().for_each(|at| self.choosing.come_back(*at, stay.clone())),
             }
         }

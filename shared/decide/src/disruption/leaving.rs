@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 use jiff::Timestamp;
-use model::disruption::{KeptCode, Reason, Remedy};
+use model::disruption::{KeptCode, Move, Reason, Remedy, To};
 
 use super::{
     Stay,
@@ -117,6 +117,7 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
             Ok(command) => {
                 choosing.moving.freeze_claims();
                 choosing.go(one.candidate);
+                spare_destinations(choosing, of, &command.moves);
                 choosing.chosen.push(command);
             }
             Err(stay) => {
@@ -138,6 +139,19 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
         format!("{}, but pod {}/{} finds no other place: {}", one.why, pod.namespace, pod.name, why.reason)
     });
     choosing.stay(one.candidate, Stay::new(KeptCode::NoOtherPlace, words.unwrap_or_default()));
+}
+
+/// Where its pods go is settled with the command: what they come to is not taken away by another one to save money.
+fn spare_destinations(choosing: &mut Choosing<'_>, of: &Candidate<'_>, moves: &[Move]) {
+    let board = choosing.board;
+    for to in moves {
+        let To::Node(name) = &to.to else { continue };
+        let at = board.candidates.iter().position(|other| other.there.name == *name);
+        if let Some(at) = at.filter(|at| choosing.stays[*at].is_none()) {
+            let words = format!("pods of node {} come to it", of.name());
+            choosing.stay(at, Stay::new(KeptCode::Destination, words));
+        }
+    }
 }
 
 /// Whether what stands in the way is the node itself: what it takes of limits, quotas and reservations.

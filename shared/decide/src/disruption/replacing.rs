@@ -64,19 +64,17 @@ impl Rules {
         let is_spot = |of: &OfferingRef| listed.offered(of).is_some_and(|one| one.capacity_type == CapacityType::Spot);
         let (has_spot, has_other) =
             (claim.offerings.iter().any(is_spot), claim.offerings.iter().any(|of| !is_spot(of)));
-        let spot = match (self.all_spot, has_spot, has_other) {
-            (true, true, false) if !self.spot_to_spot => {
-                let words = format!(
-                    "it is a spot machine, and only other spot machines would be cheaper ({})",
-                    names::SPOT_TO_SPOT
-                );
+        match (self.all_spot, has_spot, has_other) {
+            // Bought otherwise it would become spot the next time: spot for spot in two steps.
+            (true, true, _) if !self.spot_to_spot => {
+                let words =
+                    format!("it is a spot machine, and what is cheaper would be spot again ({})", names::SPOT_TO_SPOT);
                 return Err(Stay::new(KeptCode::SpotToSpot, words));
             }
-            (true, true, true) if !self.spot_to_spot => false,
-            (_, true, true) => true,
+            (_, true, true) => {}
             _ => return Ok(claim),
-        };
-        let only = claim.offerings.iter().filter(|of| is_spot(of) == spot).copied().collect();
+        }
+        let only = claim.offerings.iter().filter(|of| is_spot(of)).copied().collect();
         Ok(listing(&board.scene, claim, only))
     }
 
