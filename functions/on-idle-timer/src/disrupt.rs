@@ -9,7 +9,11 @@ mod note;
 use cluster::command_text;
 use core::time::Duration;
 use decide::command::{begin, name_replacements};
-use model::{ClaimChange, ConditionKind, InstanceKey, PodKind, Uid, disruption::Disruption, names};
+use model::{
+    ClaimChange, ConditionKind, InstanceKey, PodKind, Uid,
+    disruption::{Decision, Disruption},
+    names,
+};
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use crate::{commands, findings::Findings, read::Tick};
@@ -34,8 +38,9 @@ async fn begin_new(tick: &Tick) -> Result<Findings, String> {
         return Ok(Findings::default());
     }
     let picture = look::look(tick).await?;
-    let findings = note::note(tick, &picture).await;
-    if decide(&picture).is_empty() {
+    let decision = decide(&picture);
+    let findings = note::note(tick, &picture, &decision).await;
+    if decision.disruptions.is_empty() {
         return Ok(findings);
     }
     if !tick.is_our_turn().await.map_err(|error| error.to_string())? {
@@ -44,7 +49,7 @@ async fn begin_new(tick: &Tick) -> Result<Findings, String> {
     // With what is there now, not a moment ago.
     let picture = look::look(tick).await?;
     let mut findings = findings;
-    for disruption in decide(&picture).into_iter().take(MOST_NEW) {
+    for disruption in decide(&picture).disruptions.into_iter().take(MOST_NEW) {
         let why = disruption.why.clone();
         match record(tick, &picture, disruption).await {
             Ok(Some(leader)) => {
@@ -58,14 +63,15 @@ async fn begin_new(tick: &Tick) -> Result<Findings, String> {
     Ok(findings)
 }
 
-fn decide(picture: &Picture) -> Vec<Disruption> {
+fn decide(picture: &Picture) -> Decision {
     let begun = Instant::now();
     // The clock of this machine: it is about how long we compute, not about what time it is.
-    let decision = decide::disruption::decide(&picture.situation, &mut || begun.elapsed() < LONGEST_DECISION);
+    let mut decision = decide::disruption::decide(&picture.situation, &mut || begun.elapsed() < LONGEST_DECISION);
     for kept in &decision.kept {
         tracing::debug!(node = %kept.node, code = kept.code.as_str(), "not disrupted because {}", kept.reason);
     }
-    decision.disruptions.into_iter().filter(|disruption| !disruption.nodes.is_empty()).collect()
+    decision.disruptions.retain(|disruption| !disruption.nodes.is_empty());
+    decision
 }
 
 /// Writes the command down, on its first claim, against the version that was decided on.

@@ -13,6 +13,8 @@ pub struct Findings {
     pub done: Vec<String>,
     /// What has begun and is not over.
     pub under_way: Vec<String>,
+    /// What nobody may touch, and a person should look at.
+    pub left_alone: Vec<String>,
     /// What did not work.
     pub failed: Vec<String>,
     /// Call again sooner than the next tick.
@@ -26,9 +28,10 @@ impl Findings {
 
     /// Both together.
     pub fn and(mut self, other: Findings) -> Self {
-        let Findings { done, under_way, failed, again } = other;
+        let Findings { done, under_way, left_alone, failed, again } = other;
         self.done.extend(done);
         self.under_way.extend(under_way);
+        self.left_alone.extend(left_alone);
         self.failed.extend(failed);
         self.again = self.again.into_iter().chain(again).min();
         self
@@ -39,12 +42,13 @@ impl Findings {
     }
 
     pub fn answer(self, cluster: &ClusterId) -> Answer {
-        let Findings { done, under_way, failed, again } = self;
-        let said: Vec<String> = [("", &done), ("under way: ", &under_way), ("failed: ", &failed)]
-            .into_iter()
-            .filter(|(_, all)| !all.is_empty())
-            .map(|(kind, all)| format!("{kind}{}", list(all)))
-            .collect();
+        let Findings { done, under_way, left_alone, failed, again } = self;
+        let said: Vec<String> =
+            [("", &done), ("under way: ", &under_way), ("left alone: ", &left_alone), ("failed: ", &failed)]
+                .into_iter()
+                .filter(|(_, all)| !all.is_empty())
+                .map(|(kind, all)| format!("{kind}{}", list(all)))
+                .collect();
         let said = if said.is_empty() { "all is well".to_owned() } else { said.join("; ") };
         let reason = format!("the idle timer of cluster {cluster} ticked: {said}");
         match again {

@@ -3,7 +3,7 @@
 mod close;
 mod look;
 
-use decide::leaks::{Leak, find};
+use decide::leaks::{Leak, find, left_alone};
 use futures_util::stream::{self, StreamExt as _};
 use host::telemetry::count_leak;
 use model::{ResourceVersion, Uid};
@@ -23,7 +23,7 @@ pub async fn run(tick: Arc<Tick>) -> Findings {
         // Without a whole picture nothing is anybody's, and nothing is taken from anybody.
         Err(error) => return Findings::failure(error.to_string()),
     };
-    let mut findings = Findings { failed: problems, ..Findings::default() };
+    let mut findings = Findings { failed: problems, left_alone: left_alone(&situation), ..Findings::default() };
     let leaks = find(&situation);
     if leaks.is_empty() {
         return findings;
@@ -61,7 +61,7 @@ fn count(leaks: usize) -> String {
 
 /// For those who read logs and counts; Events are written where there is an object to write them on.
 fn report(leak: &Leak, closed: &Findings) {
-    let Findings { done, under_way, failed, again: _ } = closed;
+    let Findings { done, under_way, left_alone: _, failed, again: _ } = closed;
     for (result, all) in [("closed", done), ("under-way", under_way), ("failed", failed)] {
         for text in all {
             count_leak(leak.kind(), result);

@@ -3,7 +3,7 @@
 use cluster::{
     ClusterError,
     crd::{NodeClaimTemplate, NodeClaimTemplateSpec, NodeClassReference, NodePool, NodePoolSpec},
-    scene::{PoolSource, Problem, catalogue},
+    scene::{ClassNow, PoolSource, Problem, catalogue, class_notes},
     template_hash,
 };
 use decide::{
@@ -37,6 +37,8 @@ pub struct Pools {
     allowance: Allowance,
     /// By the pool's name.
     pub facts: BTreeMap<String, PoolFacts>,
+    /// What nodes made now would be, by kind and name of their class.
+    pub classes: BTreeMap<(String, String), ClassNow>,
     pub problems: Vec<Problem>,
 }
 
@@ -54,7 +56,11 @@ pub async fn look(parts: &Parts) -> Result<Pools, ClusterError> {
         let served = match parts.whose(&claim).await? {
             Whose::Others { reason } => Err(reason),
             Whose::Ours(ours) => {
-                let class = parts.classes.of(&parts.cluster, &claim, ours).await?;
+                let (class, hash) = parts.classes.with_hash(&parts.cluster, &claim, ours).await?;
+                pools.classes.extend(hash.map(|hash| {
+                    let name = (claim.class.kind.clone(), claim.class.name.to_string());
+                    (name, ClassNow { hash: Some(hash), ..ClassNow::default() })
+                }));
                 if !offered.contains_key(ours.provider) {
                     offered.insert(ours.provider, offerings(parts, ours.provider).await);
                 }
@@ -98,6 +104,9 @@ impl Pools {
         let mut annotations = pool.spec.template.metadata.annotations.clone();
         if owner.is_some() {
             annotations.extend(template_hash(&pool));
+            let class = self.classes.get(&(claim.class.kind.clone(), claim.class.name.to_string()));
+            let hash = class.and_then(|class| class.hash.as_ref());
+            annotations.extend(hash.map(|hash| class_notes(&claim.class, hash)).unwrap_or_default());
         }
         let template = &pool.spec.template.spec;
         let facts = PoolFacts {

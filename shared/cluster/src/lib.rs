@@ -35,6 +35,7 @@
 //! | `note_on_pool` | patch | karpenter.sh | nodepools | cluster |
 //! | `class_object` | get | (of the class) | (its plural) | cluster |
 //! | `class_objects` | list | (of the class) | (its plural) | cluster |
+//! | `identity` | get | | namespaces | kube-system |
 //! | `karpenter_leads` | get | coordination.k8s.io | leases | kube-system |
 //! | `take_machine`, `note_machine`, `release_machine`, `machine_off_since`, `take_turn` | get | coordination.k8s.io | leases | own namespace |
 //! | `machines_held`, `leases_of_ours` | list | coordination.k8s.io | leases | own namespace |
@@ -73,6 +74,7 @@ pub mod crd;
 mod error;
 mod events;
 mod fields;
+mod identity;
 mod launch_record;
 mod leases;
 mod left_over;

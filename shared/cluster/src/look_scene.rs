@@ -166,7 +166,12 @@ pub fn template_hash(pool: &NodePool) -> BTreeMap<String, String> {
 fn own_hash(template: &NodeClaimTemplate) -> String {
     let mut template = template.clone();
     template.spec.requirements.clear();
-    let text = serde_json::to_string(&template).unwrap_or_default();
+    hash_of(&template)
+}
+
+/// Sixteen hexadecimal digits.
+pub(crate) fn hash_of(what: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string(what).unwrap_or_default();
     Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 

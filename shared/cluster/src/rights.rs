@@ -58,6 +58,8 @@ pub(crate) const LIST_REPLICA_SETS: Right<'_> = everywhere("list", "apps", "repl
 pub(crate) const LIST_STATEFUL_SETS: Right<'_> = everywhere("list", "apps", "statefulsets");
 pub(crate) const GET_LEASE: Right<'_> =
     Right { verb: "get", group: "coordination.k8s.io", resource: "leases", place: Place::KubeSystem };
+pub(crate) const GET_KUBE_SYSTEM: Right<'_> =
+    Right { verb: "get", group: "", resource: "namespaces", place: Place::KubeSystem };
 pub(crate) const GET_OWN_LEASE: Right<'_> = Right { place: Place::Own, ..GET_LEASE };
 pub(crate) const CREATE_OWN_LEASE: Right<'_> = Right { verb: "create", ..GET_OWN_LEASE };
 pub(crate) const LIST_OWN_LEASES: Right<'_> = Right { verb: "list", ..GET_OWN_LEASE };
@@ -117,6 +119,7 @@ pub const ALL: &[Right<'_>] = &[
     LIST_REPLICA_SETS,
     LIST_STATEFUL_SETS,
     GET_LEASE,
+    GET_KUBE_SYSTEM,
     GET_OWN_LEASE,
     CREATE_OWN_LEASE,
     LIST_OWN_LEASES,

@@ -30,14 +30,14 @@ use k8s_openapi::api::{
     storage::v1::{CSINode, StorageClass},
 };
 use kube::api::ObjectMeta;
-use model::place::{Catalogue, DeviceParts, NodeStage, Policy, Quota, Scene, Spread};
-use model::{ObjectName, PodRef, Snapshot, Uid};
+use model::place::{Catalogue, DeviceParts, Policy, Quota, Scene, Spread};
+use model::{Node as NodeRead, ObjectName, PodRef, Snapshot, Uid};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{crd::NodePool, read_claim::ClaimRead};
+use crate::{crd::NodePool, read_claim::ClaimRead, read_node::read_node};
 
 pub use catalogue::{catalogue, machine_quotas};
-pub use inventory::{ClassNow, Told, class_hash, read_inventory};
+pub use inventory::{ClassNow, Told, class_hash, class_notes, read_inventory};
 pub use nodes::going;
 pub use placed::{Taken, taken};
 pub(crate) use pods::waits;
@@ -75,6 +75,13 @@ pub struct SceneSource {
     pub default_spread: Vec<Spread>,
     pub policy: Policy,
     pub now: Timestamp,
+}
+
+impl SceneSource {
+    /// Its Nodes that can be read, as those are seen who look after them.
+    pub fn nodes_read(&self) -> Vec<NodeRead> {
+        self.nodes.iter().filter_map(|node| read_node(node.clone()).ok()).collect()
+    }
 }
 
 /// What somebody else has seen of a cluster.
@@ -133,7 +140,6 @@ pub fn read_scene(source: &SceneSource) -> SceneRead {
     pods::sort(source, &lookup, &nodes, &daemons, &mut read);
     read.scene.bound.extend(source.seen.iter().flat_map(|seen| placed::seen(seen, &lookup, &nodes, &daemons)));
     read.scene.nodes = nodes.there;
-    forget_who_leaves(&mut read.scene);
     read.scene.daemons = daemons.all;
     read.scene.catalogues = source.catalogues.clone();
     read.scene.namespaces = namespaces(source);
@@ -142,18 +148,6 @@ pub fn read_scene(source: &SceneSource) -> SceneRead {
     read.scene.device_parts = source.device_parts.clone();
     read.scene.policy = source.policy.clone();
     read
-}
-
-/// A machine that is started anew has shed the pods that leave it by the time it takes others: for those that follow them there is
-/// room, and they need no other node.
-fn forget_who_leaves(scene: &mut Scene) {
-    let Scene { nodes, bound, .. } = scene;
-    let comes_up = |at: usize| nodes.get(at).is_some_and(|node| node.stage == NodeStage::Starting);
-    for pod in bound.iter_mut().filter(|pod| pod.terminating && comes_up(pod.node)) {
-        pod.requests.clear();
-        pod.host_ports.clear();
-        pod.volumes.clear();
-    }
 }
 
 /// Every namespace has a label with its own name, whether or not its object says so.

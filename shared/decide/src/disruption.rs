@@ -35,6 +35,7 @@ use model::disruption::{Decision, Inventory, Kept, KeptCode};
 
 use crate::provision;
 use board::{Board, Choosing};
+pub use drift::drifts;
 
 /// Everything that a decision looks at.
 #[derive(Debug, Clone)]

@@ -2,7 +2,8 @@
 //!
 //! Whatever is found has been looked for twice. Claims are read before the clouds are asked and again after: a claim stands
 //! before its machine is made, so a machine whose claim is in neither list has lost it. A cloud that could not be listed
-//! whole says nothing, and nothing is concluded from that. Whose a thing is, its key says (the UID of a claim), never its name.
+//! whole says nothing, and nothing is concluded from that. Whose a thing is, its key says (the UID of a claim, and that of its
+//! cluster), never its name.
 
 mod claims;
 mod memory;
@@ -61,6 +62,20 @@ pub fn find(seen: &Situation) -> Vec<Leak> {
     leaks.extend(memory::leases(seen));
     leaks.extend(memory::stock(seen));
     leaks
+}
+
+/// What looks left behind and is left alone, in words: nothing proves that it is of this cluster.
+pub fn left_alone(seen: &Situation) -> Vec<String> {
+    let words = |orphan: Orphan| {
+        format!(
+            "{} of NodeClaim {} ({}), which is not here: nothing on it says that this cluster made it, so it may be another \
+             cluster's; delete it by hand if it is nobody's",
+            orphan.what(),
+            orphan.key.name,
+            orphan.key.claim
+        )
+    };
+    orphans::unproved(seen).into_iter().map(words).collect()
 }
 
 impl Leak {

@@ -23,6 +23,7 @@ pub mod conditions;
 pub mod disruption;
 pub mod ladder;
 pub mod leaks;
+pub mod marks;
 pub mod money;
 pub mod place;
 pub mod provision;

@@ -9,6 +9,7 @@ pub(crate) mod machines;
 mod naming;
 pub(crate) mod nominations;
 mod purse;
+mod started_anew;
 mod words;
 
 use jiff::Timestamp;

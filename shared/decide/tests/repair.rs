@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use decide::repair::{Patient, Policy, built_in, due_at, judge};
 use jiff::{SignedDuration, Timestamp};
 use model::{disruption::Remedy, *};
@@ -18,47 +20,13 @@ fn node(conditions: &[(&str, Truth, &str)]) -> Node {
         message: String::new(),
         since: Some(at(0)),
     };
-    Node {
-        name: ObjectName::new("n").unwrap(),
-        uid: Uid::new("n").unwrap(),
-        version: ResourceVersion::new("1").unwrap(),
-        created_at: at(-100),
-        deleted_at: None,
-        provider_id: None,
-        labels: Default::default(),
-        annotations: Default::default(),
-        finalizers: Default::default(),
-        owners: Default::default(),
-        taints: vec![],
-        unschedulable: false,
-        ready: Truth::True,
-        capacity: Resources::new(),
-        allocatable: Resources::new(),
-        os_image: None,
-        boot_id: None,
-        conditions: conditions.iter().map(condition).collect(),
-    }
+    let conditions = conditions.iter().map(condition).collect();
+    Node { created_at: at(-100), conditions, ..common::node("n") }
 }
 
 fn claim(annotations: &[(&str, String)]) -> Claim {
-    Claim {
-        key: InstanceKey { claim: Uid::new("c").unwrap(), name: ObjectName::new("c").unwrap() },
-        version: ResourceVersion::new("1").unwrap(),
-        created_at: at(-100),
-        deleted_at: None,
-        labels: Default::default(),
-        annotations: annotations.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
-        finalizers: Default::default(),
-        has_owner: true,
-        class: ClassRef { group: "g".into(), kind: "k".into(), name: ObjectName::new("c").unwrap() },
-        requirements: vec![],
-        requests: Resources::new(),
-        taints: vec![],
-        startup_taints: vec![],
-        termination_grace: None,
-        launch: Launch::NotBegun,
-        status: ClaimStatus::default(),
-    }
+    let annotations = annotations.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    Claim { created_at: at(-100), annotations, ..common::claim("c") }
 }
 
 /// What is found after so many minutes: the remedy, and whether it is urgent.

@@ -10,7 +10,7 @@ mod requirements;
 mod settings;
 
 use act::Providers;
-use cluster::{Cluster, ClusterError, EntraTokens, Way};
+use cluster::{Cluster, ClusterError, EntraTokens, Kind, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
 use model::{Answer, Cap, Claim, place::Spread};
@@ -64,14 +64,20 @@ impl Parts {
         let clock: Clock = Arc::new(Timestamp::now);
         let limits = provider::Settings::default;
         let mut providers = Providers::default();
+        let in_clouds = settings.aks.is_some() || settings.scaleway.is_some();
+        let cluster_uid = if in_clouds { identity(&cluster).await? } else { None };
         // A provider is one line here.
-        match &settings.aks {
-            Some(aks) => providers.add(dressed(provider_aks::Aks::connect(aks.clone()), limits())),
+        match settings.aks.clone() {
+            Some(mut aks) => {
+                aks.cluster_uid.clone_from(&cluster_uid);
+                providers.add(dressed(provider_aks::Aks::connect(aks), limits()));
+            }
             None => providers.lacks("aks", "ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP, AZURE_CLUSTER_NAME and LOCATION"),
         }
-        match &settings.scaleway {
-            Some(scaleway) => {
-                providers.add(dressed(provider_scaleway::Scaleway::new(scaleway.clone()), limits()));
+        match settings.scaleway.clone() {
+            Some(mut scaleway) => {
+                scaleway.cluster_uid = cluster_uid;
+                providers.add(dressed(provider_scaleway::Scaleway::new(scaleway), limits()));
             }
             None => providers.lacks("scaleway", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID"),
         }
@@ -89,6 +95,18 @@ impl Parts {
             default_spread: settings.default_spread.clone(),
             clock,
         })
+    }
+}
+
+/// What tells this cluster from all others. Whoever may not read it works all the same, and takes nothing for a leak.
+async fn identity(cluster: &Cluster) -> Result<Option<String>, String> {
+    match cluster.identity().await {
+        Ok(uid) => Ok(uid.map(|uid| uid.to_string())),
+        Err(error) if matches!(error.kind, Kind::NotAllowed { .. }) => {
+            tracing::warn!(%error, "machines without a claim are left alone: nobody can tell whose they are");
+            Ok(None)
+        }
+        Err(error) => Err(error.to_string()),
     }
 }
 

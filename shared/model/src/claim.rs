@@ -73,6 +73,8 @@ pub enum ConditionKind {
     DisruptionReason,
     /// Its machine is being started anew.
     Rebooting,
+    /// Something that a person can change keeps its node from being taken away; the message names it.
+    DisruptionBlocked,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -140,7 +142,7 @@ impl Claim {
 }
 
 impl ConditionKind {
-    pub const ALL: [ConditionKind; 11] = [
+    pub const ALL: [ConditionKind; 12] = [
         ConditionKind::Launched,
         ConditionKind::Registered,
         ConditionKind::Initialized,
@@ -152,6 +154,7 @@ impl ConditionKind {
         ConditionKind::Drifted,
         ConditionKind::DisruptionReason,
         ConditionKind::Rebooting,
+        ConditionKind::DisruptionBlocked,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -167,6 +170,7 @@ impl ConditionKind {
             ConditionKind::Drifted => "Drifted",
             ConditionKind::DisruptionReason => "DisruptionReason",
             ConditionKind::Rebooting => "Rebooting",
+            ConditionKind::DisruptionBlocked => "DisruptionBlocked",
         }
     }
 }

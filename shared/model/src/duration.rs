@@ -1,6 +1,6 @@
 //! Durations as Go writes them, which is how people write them in annotations: `90s`, `1h30m`, `1.5h`.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 const NANOS_OF: [(&str, i128); 8] = [
     ("ns", 1),
@@ -12,6 +12,13 @@ const NANOS_OF: [(&str, i128); 8] = [
     ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
+
+/// Whether an annotation that protects, as `karpenter.sh/do-not-disrupt` does, still does so: `true` for ever, a time for so long
+/// from `from`. Anything else protects nothing.
+pub fn protects(value: &str, from: Timestamp, now: Timestamp) -> bool {
+    let lasts = || parse(value).filter(|lasts| lasts.is_positive());
+    value == "true" || lasts().is_some_and(|lasts| from.checked_add(lasts).is_ok_and(|until| now < until))
+}
 
 /// `None` for what Go would not read, or what does not fit into its 64 bits of nanoseconds.
 pub fn parse(text: &str) -> Option<SignedDuration> {
@@ -54,7 +61,24 @@ fn scaled(number: &str, scale: i128) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use jiff::SignedDuration;
+    use jiff::{SignedDuration, Timestamp};
+
+    #[test]
+    fn what_protects_does_so_for_ever_or_for_a_time_from_its_beginning() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        for (value, now, protects) in [
+            ("true", 1_000_000, true),
+            ("90s", 89, true),
+            ("90s", 90, false),
+            ("0s", 0, false),
+            ("-5m", 0, false),
+            ("false", 0, false),
+            ("True", 0, false),
+            ("", 0, false),
+        ] {
+            assert_eq!(super::protects(value, at(0), at(now)), protects, "{value} after {now} s");
+        }
+    }
 
     #[test]
     fn what_go_reads_is_read() {

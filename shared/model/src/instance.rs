@@ -106,6 +106,9 @@ pub struct Owned {
     pub instance: Option<Instance>,
     /// What it is, for people: `agent pool gpu1`, `volume 6f1c…`.
     pub what: String,
+    /// It says that it is of this very cluster, by what no two clusters share. Without that it may be of another cluster that
+    /// has the same account and the same settings, whose claims we do not see.
+    pub is_of_this_cluster: bool,
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(crate) async fn ensure(
     progress: Option<&Progress>,
 ) -> Result<Ensured, ProviderError> {
     let doing = draft::doing(&request.key);
-    let draft = draft::draft(request, aks.now())?;
+    let draft = draft::draft(request, aks.client.settings.cluster_uid.as_deref(), aks.now())?;
     let attempt = Attempt { aks, request, draft, doing };
     let epoch = request.epoch;
     match Step::read(progress).filter(|step| step.is_of(epoch)) {

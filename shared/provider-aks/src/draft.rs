@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 use crate::{
     PROVIDER,
     class::Class,
-    names::{self, CLAIM_NAME, CLAIM_NAME_TAG, CLAIM_UID, CREATION_TIMESTAMP, IMAGE_FAMILY, MACHINE_TYPE, NODEPOOL},
+    names::{
+        self, CLAIM_NAME, CLAIM_NAME_TAG, CLAIM_UID, CLUSTER_UID_TAG, CREATION_TIMESTAMP, IMAGE_FAMILY, MACHINE_TYPE,
+        NODEPOOL,
+    },
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +30,12 @@ const SMALLEST_DISK: i128 = 30;
 const LARGEST_DISK: i128 = 2048;
 
 /// `now` stands in for the claim's creation where the request does not tell it.
-pub(crate) fn draft(request: &InstanceRequest, now: Timestamp) -> Result<Draft, ProviderError> {
-    build(request, now).map_err(|why| ProviderError::InvalidRequest { doing: doing(&request.key), why })
+pub(crate) fn draft(
+    request: &InstanceRequest,
+    cluster_uid: Option<&str>,
+    now: Timestamp,
+) -> Result<Draft, ProviderError> {
+    build(request, cluster_uid, now).map_err(|why| ProviderError::InvalidRequest { doing: doing(&request.key), why })
 }
 
 pub(crate) fn doing(key: &InstanceKey) -> String {
@@ -43,13 +50,14 @@ pub(crate) fn check_key(key: &InstanceKey) -> Result<(), String> {
     Err("the claim's UID cannot be a label value; use the UID Kubernetes gave it".to_owned())
 }
 
-fn build(request: &InstanceRequest, now: Timestamp) -> Result<Draft, String> {
+fn build(request: &InstanceRequest, cluster_uid: Option<&str>, now: Timestamp) -> Result<Draft, String> {
     check_key(&request.key)?;
     let size = size(request)?;
     let class = Class::new(&request.class);
     let pool = names::pool_name(&request.key);
     let created = created(request, &class)?;
     let mut tags = class.tags()?;
+    tags.extend(cluster_uid.map(|uid| (CLUSTER_UID_TAG.to_owned(), uid.to_owned())));
     let labels = labels(request, &pool, created.clone().unwrap_or_else(|| label_time(now)), &mut tags)?;
     let mut properties = Map::from_iter([
         ("type".to_owned(), json!("VirtualMachineScaleSets")),

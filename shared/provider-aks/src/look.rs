@@ -77,9 +77,15 @@ impl Aks {
         let pools = pools.map_err(|failure| failure.into_error(&doing, About::default()))?;
         let owned = pools.iter().filter_map(|json| {
             let pool = Pool::read(json, &self.client.settings.location)?;
+            let (own, said) = (self.client.settings.cluster_uid.as_deref(), pool.cluster_uid());
+            // One that another cluster had made is that cluster's, whose claims we do not see.
+            if own.zip(said).is_some_and(|(own, said)| own != said) {
+                return None;
+            }
             let key = pool.key()?;
             let what = format!("agent pool {}", pool.name);
-            Some(Owned { key, instance: Some(pool.instance()), what })
+            let is_of_this_cluster = own.is_some() && own == said;
+            Some(Owned { key, instance: Some(pool.instance()), what, is_of_this_cluster })
         });
         Ok(owned.collect())
     }

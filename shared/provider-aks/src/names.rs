@@ -10,6 +10,8 @@ pub const CLAIM_UID: &str = "pilotlight.dev/claim-uid";
 pub const CLAIM_NAME: &str = "pilotlight.dev/claim-name";
 /// The same as a tag, for names longer than a label may be. Tags have no slash.
 pub const CLAIM_NAME_TAG: &str = "pilotlight.dev-claim-name";
+/// The tag with the UID of the cluster whose claim a pool was made for.
+pub const CLUSTER_UID_TAG: &str = "pilotlight.dev-cluster-uid";
 /// What gpu-provisioner writes, and looks for.
 pub const NODEPOOL: &str = "karpenter.sh/nodepool";
 pub const MACHINE_TYPE: &str = "kaito.sh/machine-type";

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use crate::{
-    names::{self, CREATION_TIMESTAMP, Owner},
+    names::{self, CLUSTER_UID_TAG, CREATION_TIMESTAMP, Owner},
     refusal::Refusal,
 };
 
@@ -82,6 +82,11 @@ impl Pool {
 
     pub fn key(&self) -> Option<InstanceKey> {
         names::key_of(&self.name, &self.labels, &self.tags)
+    }
+
+    /// The UID of the cluster that it says it was made for.
+    pub fn cluster_uid(&self) -> Option<&str> {
+        self.tags.get(CLUSTER_UID_TAG).map(String::as_str)
     }
 
     /// A spot machine that was taken back leaves a pool without machines.

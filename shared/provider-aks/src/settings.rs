@@ -18,6 +18,9 @@ pub struct Settings {
     pub prices: Option<String>,
     /// Tried in this order.
     pub credentials: Vec<Credential>,
+    /// The UID of the Kubernetes cluster that we work for; whoever connects to it fills it in. Without it no leak is proved to be
+    /// ours: the settings may name the agent pools of another cluster.
+    pub cluster_uid: Option<String>,
 }
 
 /// Who we are to Azure.
@@ -84,6 +87,7 @@ impl Settings {
             authority_host: reader.address("AZURE_AUTHORITY_HOST", cloud.2),
             prices: cloud.3.then(|| PRICES.to_owned()),
             credentials: reader.credentials(),
+            cluster_uid: None,
         };
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
     }

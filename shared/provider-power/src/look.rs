@@ -56,7 +56,8 @@ impl Look for Power {
                 let doing = Doing { what: "list what is held".to_owned(), changes: false };
                 doing.invalid(format!("a hold is named for no machine: {error}"))
             })?;
-            Ok(Owned { key: InstanceKey { claim: hold.claim.clone(), name }, instance, what })
+            // The hold itself is kept in this cluster.
+            Ok(Owned { key: InstanceKey { claim: hold.claim.clone(), name }, instance, what, is_of_this_cluster: true })
         });
         join_all(looks).await.into_iter().collect()
     }

@@ -57,19 +57,19 @@ impl Scaleway {
     }
 
     async fn owned_in(&self, zone: &str) -> Result<Vec<Owned>, ProviderError> {
-        let cluster = &self.api.settings().cluster;
+        let home = self.api.settings().home();
         let mut all = Vec::new();
         let mut alive = BTreeSet::new();
         for server in self.api.servers(zone, MADE_BY_US).await? {
-            let Some(key) = key_in(&server.tags, cluster) else { continue };
+            let Some((key, is_of_this_cluster)) = key_in(&server.tags, home) else { continue };
             alive.insert(server.id.clone());
             let what = format!("server {} in {zone}", server.id);
-            all.push(Owned { key, instance: Some(instance_of(&server)), what });
+            all.push(Owned { key, instance: Some(instance_of(&server)), what, is_of_this_cluster });
         }
         // What hangs on a server of ours goes with it; only what is left behind is listed by itself.
         let mut left = |tags: &[String], attached: bool, what: String| {
-            if let Some(key) = key_in(tags, cluster).filter(|_| !attached) {
-                all.push(Owned { key, instance: None, what });
+            if let Some((key, is_of_this_cluster)) = key_in(tags, home).filter(|_| !attached) {
+                all.push(Owned { key, instance: None, what, is_of_this_cluster });
             }
         };
         for block in self.api.blocks(zone, MADE_BY_US).await? {

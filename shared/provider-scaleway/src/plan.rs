@@ -12,7 +12,7 @@ use crate::cloud_init::{self, Node};
 use crate::names::{
     CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OLD_INSTANCE_TYPE_LABEL, commercial_type, is_zone, provider_id,
 };
-use crate::tags::{claim_tag, tags_of};
+use crate::tags::{Home, claim_tag, tags_of};
 
 const GIGABYTE: u64 = 1_000_000_000;
 /// The GPU images need as much.
@@ -85,7 +85,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The body of `POST /servers`. It leaves the server stopped, and has no place for user data.
-    pub fn create_body(&self, image: &str, project: &str, cluster: &str, address: Option<&str>) -> Value {
+    pub fn create_body(&self, image: &str, project: &str, home: Home<'_>, address: Option<&str>) -> Value {
         let mut volumes = Map::new();
         // GPU types have no local disk for a root; the name makes an untagged volume recognisable to people.
         let root =
@@ -100,7 +100,7 @@ impl<'a> Plan<'a> {
         }
         let mut body = json!({
             "name": self.name(), "commercial_type": self.offering.instance_type, "image": image, "project": project,
-            "tags": tags_of(&self.request.key, cluster), "volumes": volumes, "boot_type": "local",
+            "tags": tags_of(&self.request.key, home), "volumes": volumes, "boot_type": "local",
             "dynamic_ip_required": self.class.public_ip == PublicIp::Dynamic,
         });
         if let Some(address) = address {

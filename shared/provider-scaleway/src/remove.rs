@@ -108,7 +108,7 @@ impl Scaleway {
         is_local: bool,
     ) -> Result<bool, ProviderError> {
         let api = if is_local { instance(zone) } else { block(zone) };
-        let body = json!({ "tags": with_ours(tags, key, &self.api.settings().cluster) });
+        let body = json!({ "tags": with_ours(tags, key, self.api.settings().home()) });
         let (doing, path) = (format!("tagging volume {id}"), format!("{api}/volumes/{id}"));
         self.api.change(&Call::json(doing, Method::PATCH, path, &body)).await
     }

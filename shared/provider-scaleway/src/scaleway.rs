@@ -76,7 +76,7 @@ impl Scaleway {
     }
 
     pub(crate) fn is_foreign(&self, tags: &[String]) -> bool {
-        is_of_another_cluster(tags, &self.api.settings().cluster)
+        is_of_another_cluster(tags, self.api.settings().home())
     }
 }
 

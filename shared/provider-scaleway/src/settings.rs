@@ -4,6 +4,7 @@ use core::fmt;
 use std::net::IpAddr;
 
 use crate::names::{is_uuid, is_zone};
+use crate::tags::Home;
 
 const PUBLIC_API: &str = "https://api.scaleway.com";
 
@@ -20,6 +21,14 @@ pub struct Settings {
     pub insecure: bool,
     /// Whose instances these are: two clusters may share a project, and neither may sweep the other's.
     pub cluster: String,
+    /// The UID of that cluster, which no two share; whoever connects to it fills it in. Without it no leak is proved to be ours.
+    pub cluster_uid: Option<String>,
+}
+
+impl Settings {
+    pub(crate) fn home(&self) -> Home<'_> {
+        Home { name: &self.cluster, uid: self.cluster_uid.as_deref() }
+    }
 }
 
 /// The key that is sent with each request. It cannot be shown, compared or written down.
@@ -134,7 +143,15 @@ impl Settings {
             return Err(Problems(problems));
         };
         let api_url = api_url.trim_end_matches('/').to_owned();
-        Ok(Settings { secret_key: SecretKey(secret), project, default_zone, api_url, insecure, cluster })
+        Ok(Settings {
+            secret_key: SecretKey(secret),
+            project,
+            default_zone,
+            api_url,
+            insecure,
+            cluster,
+            cluster_uid: None,
+        })
     }
 }
 

@@ -27,7 +27,7 @@ impl Scaleway {
             PublicIp::Flexible => Some(self.address(plan, project).await?),
             PublicIp::Dynamic | PublicIp::None => None,
         };
-        let body = plan.create_body(&image, project, &settings.cluster, address.as_deref());
+        let body = plan.create_body(&image, project, settings.home(), address.as_deref());
         let doing = format!("creating server {} in {}", plan.name(), plan.zone);
         let path = format!("{}/servers", instance(&plan.zone));
         let call = Call { offering: Some(&plan.offering), ..Call::json(doing, Method::POST, path, &body) };
@@ -58,7 +58,7 @@ impl Scaleway {
         if let Some(ip) = existing.into_iter().find(|ip| ip.server.is_none() && !self.is_foreign(&ip.tags)) {
             return Ok(ip.id);
         }
-        let tags = tags_of(&plan.request.key, &self.api.settings().cluster);
+        let tags = tags_of(&plan.request.key, self.api.settings().home());
         let body = json!({"type": "routed_ipv4", "project": project, "tags": tags});
         let doing = format!("creating an address for {}", plan.name());
         let path = format!("{}/ips", instance(&plan.zone));
@@ -95,7 +95,7 @@ impl Scaleway {
         if let Some(network) = &plan.class.private_network
             && !server.private_nics.iter().any(|nic| nic.private_network_id == *network)
         {
-            let body = json!({"private_network_id": network, "tags": tags_of(key, &self.api.settings().cluster)});
+            let body = json!({"private_network_id": network, "tags": tags_of(key, self.api.settings().home())});
             let doing = format!("attaching server {} to its private network", server.id);
             self.api.run(&Call::json(doing, Method::POST, format!("{path}/private_nics"), &body)).await?;
         }

@@ -82,7 +82,7 @@ impl Look for Fake {
             after = Some(last.id);
             owned.extend(page.iter().filter_map(|thing| {
                 let instance = (thing.kind == Kind::Server).then(|| thing.instance());
-                Some(Owned { key: thing.owner.clone()?, instance, what: thing.to_string() })
+                Some(Owned { key: thing.owner.clone()?, instance, what: thing.to_string(), is_of_this_cluster: true })
             }));
         }
     }

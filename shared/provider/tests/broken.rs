@@ -82,7 +82,12 @@ impl Look for Broken {
             (Habit::OwnsEverything, Ok(mut owned)) => {
                 let strange = self.servers().into_iter().filter(|server| server.owner.is_none());
                 let key = provider::contract::key(999);
-                owned.extend(strange.map(|it| Owned { key: key.clone(), instance: None, what: it.to_string() }));
+                owned.extend(strange.map(|it| Owned {
+                    key: key.clone(),
+                    instance: None,
+                    what: it.to_string(),
+                    is_of_this_cluster: true,
+                }));
                 Ok(owned)
             }
             (Habit::OwnsOnlyInstances, Ok(owned)) => {

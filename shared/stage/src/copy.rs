@@ -8,7 +8,7 @@ use crate::{line::Pulse, parts::parts};
 
 /// Parts of functions on the world, for whoever serves them in another way.
 pub fn source(world: &World, user: &str) -> Result<PartsSource, String> {
-    parts(world, &Pulse::default(), user, None).map(PartsSource::ready)
+    parts(world, world, &Pulse::default(), user, None).map(PartsSource::ready)
 }
 
 /// How a function is made from its parts.
@@ -27,13 +27,19 @@ pub struct Copy {
 impl Copy {
     /// Starts one under this user name.
     pub fn start(world: &World, user: &str, functions: &[Make]) -> Result<Self, String> {
-        Copy::with_cap(world, user, functions, None)
+        Copy::with(world, world, user, functions, None)
     }
 
-    /// The same, with what all machines together may cost an hour.
-    pub fn with_cap(world: &World, user: &str, functions: &[Make], cap: Option<Cap>) -> Result<Self, String> {
+    /// The same, with the clouds of another world perhaps, and what all machines together may cost an hour.
+    pub fn with(
+        world: &World,
+        clouds: &World,
+        user: &str,
+        functions: &[Make],
+        cap: Option<Cap>,
+    ) -> Result<Self, String> {
         let pulse = Pulse::default();
-        let source = PartsSource::ready(parts(world, &pulse, user, cap)?);
+        let source = PartsSource::ready(parts(world, clouds, &pulse, user, cap)?);
         let functions: Vec<Function> = functions.iter().map(|make| make(source.clone())).collect();
         let names = functions.iter().map(Function::name).collect();
         // Nothing leaves this process, so there is nobody to prove anything to.

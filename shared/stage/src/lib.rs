@@ -13,5 +13,5 @@ mod subject;
 
 pub use copy::{Copy, Crashed, Make, source};
 pub use messenger::{Delivery, Messenger, Telling};
-pub use parts::{JOIN_TOKEN, environment};
+pub use parts::{JOIN_TOKEN, cluster_uid, environment};
 pub use subject::{Subject, event, function_for, tick};

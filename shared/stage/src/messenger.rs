@@ -32,6 +32,8 @@ pub type Telling = Arc<dyn Fn(&Delivery) + Send + Sync>;
 #[derive(Clone)]
 pub struct Messenger {
     pub world: World,
+    /// Whose clouds the functions reach: the world's own, or those of another one.
+    pub clouds: World,
     pub functions: Vec<Make>,
     /// How many processes run side by side. Each hears of everything.
     pub copies: usize,
@@ -62,6 +64,7 @@ impl Messenger {
     pub fn new(world: &World, functions: &[Make]) -> Self {
         Messenger {
             world: world.clone(),
+            clouds: world.clone(),
             functions: functions.to_vec(),
             copies: 1,
             faults: DeliveryFaults::default(),
@@ -73,6 +76,9 @@ impl Messenger {
 
     /// Works for as long as the future is polled.
     pub async fn run(self) {
+        if let Some(cap) = &self.cap {
+            self.world.cap_all(cap.millionths_per_hour);
+        }
         let mut copies = JoinSet::new();
         for number in 0..self.copies {
             copies.spawn(self.clone().run_copy(number));
@@ -189,7 +195,7 @@ impl Messenger {
     }
 
     fn start(&self, user: &str) -> Option<Copy> {
-        Copy::with_cap(&self.world, user, &self.functions, self.cap.clone())
+        Copy::with(&self.world, &self.clouds, user, &self.functions, self.cap.clone())
             .inspect_err(|problem| tracing::error!(user, problem, "a copy did not start"))
             .ok()
     }

@@ -43,15 +43,23 @@ pub fn environment(world: &World) -> Vec<(String, String)> {
     webhooks.enumerate().flat_map(of_machine).collect()
 }
 
-pub fn parts(world: &World, pulse: &Pulse, user: &str, max_price: Option<Cap>) -> Result<Parts, String> {
+/// `clouds` may be those of another world: two clusters can share an account.
+pub fn parts(
+    world: &World,
+    clouds: &World,
+    pulse: &Pulse,
+    user: &str,
+    max_price: Option<Cap>,
+) -> Result<Parts, String> {
     let cluster = Cluster::new(client(world, pulse, user), "default".to_owned());
-    let line = Arc::new(Line { world: world.clone(), pulse: pulse.clone() });
+    let line = Arc::new(Line { world: clouds.clone(), pulse: pulse.clone() });
+    let uid = cluster_uid(world);
     let world_clock = world.clock;
     let clock: Clock = Arc::new(move || world_clock.now());
     let limits = provider::Settings::default;
     let mut providers = Providers::default();
-    providers.add(dressed(aks(line.clone(), clock.clone())?, limits()));
-    providers.add(dressed(scaleway(line.clone(), clock.clone())?, limits()));
+    providers.add(dressed(aks(line.clone(), clock.clone(), uid.clone())?, limits()));
+    providers.add(dressed(scaleway(line.clone(), clock.clone(), uid)?, limits()));
     let variables = environment(world);
     let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let environment = environment::read(variables).map_err(|error| error.to_string())?;
@@ -71,6 +79,12 @@ pub fn parts(world: &World, pulse: &Pulse, user: &str, max_price: Option<Cap>) -
     })
 }
 
+/// What tells the world's cluster from all others, as every process reads it for itself.
+pub fn cluster_uid(world: &World) -> Option<String> {
+    let found = world.objects.get(&("".into(), "namespaces".into()), "", "kube-system")?;
+    found.value["metadata"]["uid"].as_str().map(str::to_owned)
+}
+
 /// How machines of the world's Scaleway join the world's cluster.
 fn scaleway_class() -> BTreeMap<String, String> {
     let pairs = [
@@ -83,7 +97,7 @@ fn scaleway_class() -> BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
-fn aks(line: Arc<Line>, clock: Clock) -> Result<provider_aks::Aks, String> {
+fn aks(line: Arc<Line>, clock: Clock, uid: Option<String>) -> Result<provider_aks::Aks, String> {
     let options = ArmOptions::default();
     let identity = options.identities.first();
     let known = [
@@ -96,7 +110,8 @@ fn aks(line: Arc<Line>, clock: Clock) -> Result<provider_aks::Aks, String> {
         ("AZURE_CLIENT_SECRET", identity.and_then(|one| one.secret.clone()).unwrap_or_default()),
     ];
     let settings = provider_aks::Settings::read(|name| value(&known, name));
-    let settings = settings.map_err(|problems| format!("{problems:?}"))?;
+    let mut settings = settings.map_err(|problems| format!("{problems:?}"))?;
+    settings.cluster_uid = uid;
     let tokens = EntraTokens {
         line: line.clone(),
         address: format!("{}/{}/oauth2/v2.0/token", settings.authority_host, options.tenant),
@@ -107,7 +122,7 @@ fn aks(line: Arc<Line>, clock: Clock) -> Result<provider_aks::Aks, String> {
     Ok(provider_aks::Aks::new(settings, line, Arc::new(tokens)).with_clock(move || clock()))
 }
 
-fn scaleway(line: Arc<Line>, clock: Clock) -> Result<provider_scaleway::Scaleway, String> {
+fn scaleway(line: Arc<Line>, clock: Clock, uid: Option<String>) -> Result<provider_scaleway::Scaleway, String> {
     let options = scaleway::Options::default();
     let key = options.keys.first().map(|key| key.secret.clone()).unwrap_or_default();
     let known = [
@@ -118,7 +133,8 @@ fn scaleway(line: Arc<Line>, clock: Clock) -> Result<provider_scaleway::Scaleway
         ("SCW_API_URL", "http://127.0.0.1:1".to_owned()),
     ];
     let settings = provider_scaleway::Settings::from_lookup(|name| value(&known, name));
-    let settings = settings.map_err(|problems| problems.to_string())?;
+    let mut settings = settings.map_err(|problems| problems.to_string())?;
+    settings.cluster_uid = uid;
     Ok(provider_scaleway::Scaleway::with(settings, line, clock))
 }
 

@@ -32,6 +32,7 @@ pub use options::{
     ArmOptions, DeleteWhenBusy, Federated, Identity, Limits, MigStrategy, Quota, QuotaAnswer, Rate, Rates, Span,
     SystemPool, Timings, Tokens,
 };
+pub use prices::price_of;
 pub use snapshot::{MachineRecord, OperationRecord, PoolRecord, Snapshot};
 pub use state::Provisioning;
 

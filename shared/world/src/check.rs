@@ -9,7 +9,11 @@ use std::{
 };
 
 use crate::{
-    api::{objects::Objects, store::ResourceKey},
+    api::{
+        objects::Objects,
+        store::{Change, ResourceKey},
+    },
+    check_money::Purse,
     clock::Clock,
     fleet::{Fleet, Machine},
     history::{Exchange, History, Place},
@@ -49,6 +53,8 @@ pub struct Instance {
     pub claim: Option<String>,
     pub from: Timestamp,
     pub until: Option<Timestamp>,
+    /// What it costs an hour, in millionths of its cloud's currency.
+    pub price: u64,
 }
 
 /// Invariant 1: at most one live instance a claim, at any time.
@@ -143,6 +149,7 @@ struct Seen {
     /// Nodes whose loss was injected: what they take with them is not our fault.
     expected: Vec<String>,
     gone_claims: BTreeMap<String, Timestamp>,
+    purse: Purse,
 }
 
 impl Watchman {
@@ -164,23 +171,44 @@ impl Watchman {
         self.seen().gone_claims.iter().map(|(uid, at)| (uid.clone(), Some(*at))).collect()
     }
 
-    /// Notes when claims go, for as long as the world runs.
+    /// Who may spend how much.
+    pub fn purse(&self) -> Purse {
+        self.seen().purse.clone()
+    }
+
+    pub fn cap_all(&self, cap: u64) {
+        self.seen().purse.cap_all(cap);
+    }
+
+    /// Notes when claims go, and what pools may spend, for as long as the world runs.
     pub async fn follow_claims(self) {
-        let resource: ResourceKey = ("karpenter.sh".into(), "nodeclaims".into());
-        let (mut news, mut revision) = (self.objects.store.subscribe(), self.objects.store.revision());
+        let (mut news, revision) = (self.objects.store.subscribe(), self.objects.store.revision());
+        let (mut of_claims, mut of_pools) = (revision, revision);
         while news.changed().await.is_ok() {
-            // Compacted away only if thousands of claims change in one instant; then the rest is still seen.
-            let Ok((changes, seen)) = self.objects.store.read_log(&resource, revision) else {
-                revision = self.objects.store.revision();
-                continue;
-            };
-            revision = seen;
             let now = self.clock.now();
-            for change in changes.iter().filter(|change| change.deleted) {
-                let uid = change.after.value["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-                self.seen().gone_claims.insert(uid, now);
+            for change in self.changes("nodeclaims", &mut of_claims) {
+                let mut seen = self.seen();
+                seen.purse.note_claim(&change.after.value);
+                if change.deleted {
+                    let uid = change.after.value["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                    seen.gone_claims.insert(uid, now);
+                }
+            }
+            for change in self.changes("nodepools", &mut of_pools) {
+                self.seen().purse.note_pool(&change.after.value);
             }
         }
+    }
+
+    fn changes(&self, plural: &str, revision: &mut u64) -> Vec<Change> {
+        let resource: ResourceKey = ("karpenter.sh".into(), plural.into());
+        // Compacted away only if thousands of objects change in one instant; then the rest is still seen.
+        let Ok((changes, seen)) = self.objects.store.read_log(&resource, *revision) else {
+            *revision = self.objects.store.revision();
+            return Vec::new();
+        };
+        *revision = seen;
+        changes
     }
 
     pub fn first_violation(&self) -> Option<Violation> {
@@ -259,6 +287,7 @@ mod tests {
             claim: Some(claim.to_owned()),
             from: at(from),
             until: until.map(at),
+            price: 0,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod arm;
 mod body;
 pub mod chance;
 pub mod check;
+mod check_money;
 pub mod clock;
 pub mod clouds;
 pub mod controllers;

@@ -14,13 +14,14 @@ use crate::{
         server::ApiServer,
         store::{ResourceKey, Store, Stored},
     },
-    arm::{Arm, ArmOptions},
+    arm::{Arm, ArmOptions, price_of},
     body::WorldBody,
     chance::Chance,
     check::{
         CLAIM_KEY, CLAIM_TAG, Instance, Violation, Watchman, first_line_with, first_write_since, lines_about,
         nothing_left_behind, one_instance_a_claim,
     },
+    check_money::millionths,
     clock::{BEGINNING, Clock},
     controllers::{Controllers, ControllersOptions},
     door::{CrashHook, Door, Hall, Respond},
@@ -159,6 +160,11 @@ impl World {
         self.watchman.expect_loss(node);
     }
 
+    /// All machines together may cost no more than this an hour, in millionths: [`World::check`] sees to it.
+    pub fn cap_all(&self, millionths: u64) {
+        self.watchman.cap_all(millionths);
+    }
+
     /// The first invariant that was broken so far, with the lines that led to it. `grace` is how long a cloud may take
     /// to delete, on top of the minute that a leak may live.
     pub fn check(&self, grace: SignedDuration) -> Result<(), Violation> {
@@ -171,6 +177,7 @@ impl World {
             Violation { invariant, what, lines }
         };
         one_instance_a_claim(&instances).map_err(|broken| about(broken, 1))?;
+        self.watchman.purse().holds(&instances).map_err(|broken| about(broken, 6))?;
         let claims = self.claims();
         nothing_left_behind(&instances, &claims, self.clock.now(), grace).map_err(|broken| about(broken, 3))
     }
@@ -205,6 +212,7 @@ impl World {
         let pools = self.arm.snapshot().pools.into_iter().filter(|pool| !pool.system).map(|pool| Instance {
             cloud: Place::Aks.as_str(),
             claim: pool.labels.get(CLAIM_KEY).or_else(|| pool.tags.get(CLAIM_KEY)).cloned(),
+            price: millionths(price_of(&pool.size, pool.spot)),
             name: pool.name,
             from: pool.created,
             until: pool.deleted,
@@ -215,6 +223,7 @@ impl World {
             name: server.id,
             from: server.created,
             until: server.deleted,
+            price: millionths(server.euro_per_hour),
         });
         pools.chain(servers).collect()
     }

@@ -106,6 +106,13 @@ impl Theatre {
         self.scaleway("POST", "/instance/v1/zones/fr-par-2/servers", body).await;
     }
 
+    /// How things of this cluster say whose they are.
+    pub fn own_tags(&self, claim: &str) -> Vec<String> {
+        let mut tags = tags(claim, "world");
+        tags.extend(stage::cluster_uid(&self.world).map(|uid| format!("pilotlight-cluster-uid={uid}")));
+        tags
+    }
+
     /// What Scaleway has now: servers, volumes, addresses.
     pub fn held_at_scaleway(&self) -> [usize; 3] {
         let present = self.world.scaleway.snapshot().present();
@@ -113,7 +120,7 @@ impl Theatre {
     }
 }
 
-/// How things at Scaleway say whose they are.
+/// The same, of a cluster that nothing is known of but its name.
 pub fn tags(claim: &str, cluster: &str) -> Vec<String> {
     vec![
         "created-by=pilotlight".to_owned(),

@@ -4,6 +4,7 @@
 
 mod claims;
 mod commands;
+mod disruptions;
 mod left_behind;
 mod pods;
 mod post;
@@ -12,6 +13,7 @@ mod theatre;
 
 pub use claims::{KINDS, Kind};
 pub use commands::COMMAND;
+pub use disruptions::{deployment, with_annotation};
 pub use left_behind::{NOBODY, tags};
 pub use pods::gpu_pod;
 pub use post::Placings;

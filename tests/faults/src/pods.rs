@@ -85,12 +85,19 @@ impl Theatre {
 
     /// Reason and words of every Event of ours about a pod.
     pub fn said_of(&self, pod: &str) -> Vec<(String, String)> {
+        self.said_by("on-pending-pod", pod)
+    }
+
+    /// Reason and words of every Event of a function about an object of this name.
+    pub fn said_by(&self, function: &str, name: &str) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let speaker = format!("pilotlight.dev/{function}");
         let of_us = |event: &Value| {
-            event["reportingComponent"] == "pilotlight.dev/on-pending-pod"
-                || event["reportingController"] == "pilotlight.dev/on-pending-pod"
+            [&event["reportingComponent"], &event["reportingController"]]
+                .into_iter()
+                .any(|own| *own == speaker.as_str())
         };
-        let about = |event: &Value| event["regarding"]["name"] == pod || event["involvedObject"]["name"] == pod;
+        let about = |event: &Value| event["regarding"]["name"] == name || event["involvedObject"]["name"] == name;
         let events = ["events.k8s.io", ""].map(|group| self.world.objects.list(&(group.into(), "events".into())));
         let events = events.iter().flatten().map(|stored| &stored.value).filter(|event| of_us(event) && about(event));
         events

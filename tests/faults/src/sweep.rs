@@ -59,15 +59,20 @@ pub fn effects(kind: Kind, play: Play) -> Vec<Effect> {
         exchanges.truncate(exchanges.iter().position(is_follow_up).unwrap_or(exchanges.len()));
     }
     let ours = |one: &&Exchange| one.method != "GET" && one.user != "admin" && one.user != "person";
-    let effects = exchanges.iter().filter(ours).enumerate().map(|(index, one)| {
-        let like_it = |other: &&Exchange| {
+    numbered(&exchanges.iter().filter(ours).collect::<Vec<_>>())
+}
+
+/// Each of these requests, by the how many-th of its like it is: a fault is met by whatever path holds its own.
+pub fn numbered(exchanges: &[&Exchange]) -> Vec<Effect> {
+    let effect = |(index, one): (usize, &&Exchange)| {
+        let like_it = |other: &&&Exchange| {
             other.to == one.to && other.user == one.user && other.method == one.method && other.path.contains(&one.path)
         };
-        let nth = exchanges.iter().filter(ours).take(index + 1).filter(like_it).count();
+        let nth = exchanges.iter().take(index + 1).filter(like_it).count();
         let (to, user) = (one.to.as_str().to_owned(), one.user.clone());
         Effect { to, user, method: one.method.clone(), path: one.path.clone(), nth: nth as u64 }
-    });
-    effects.collect()
+    };
+    exchanges.iter().enumerate().map(effect).collect()
 }
 
 impl Effect {
@@ -86,8 +91,7 @@ impl Effect {
 
 /// A claim from its making to its end. Panics if it does not come to life, does not go, or leaves something.
 pub fn live(kind: Kind, play: Play, fault: Option<Fault>) -> Vec<Exchange> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    runtime.expect("a runtime starts").block_on(async {
+    on_its_clock(async {
         let mut theatre = Theatre::open().await;
         let is_faulty = fault.is_some();
         if let Some(fault) = fault {
@@ -127,9 +131,13 @@ async fn comes_for_a_pod(theatre: &Theatre, kind: Kind) -> String {
     claims[0]["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Lives every plan, on two threads, and answers those that did not come out.
+/// Every fault at every effect of a life, and the lives that did not come out.
 pub fn sweep(kind: Kind, play: Play) -> (usize, Vec<String>) {
-    let effects = effects(kind, play);
+    sweep_over(&effects(kind, play), |fault| drop(live(kind, play, Some(fault))))
+}
+
+/// Lives every plan, on two threads, and answers those that did not come out.
+pub fn sweep_over(effects: &[Effect], live: impl Fn(Fault) + Sync) -> (usize, Vec<String>) {
     let plans: Vec<(String, Fault)> = effects
         .iter()
         .flat_map(|effect| {
@@ -142,7 +150,7 @@ pub fn sweep(kind: Kind, play: Play) -> (usize, Vec<String>) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some((name, fault)) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let lived = catch_unwind(AssertUnwindSafe(|| live(kind, play, Some(fault.clone()))));
+                    let lived = catch_unwind(AssertUnwindSafe(|| live(fault.clone())));
                     if let Err(panic) = lived {
                         let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
                         failed.lock().expect("nobody panics with it").push(format!("{name}: {why}"));
@@ -152,4 +160,10 @@ pub fn sweep(kind: Kind, play: Play) -> (usize, Vec<String>) {
         }
     });
     (plans.len(), failed.into_inner().expect("nobody panics with it"))
+}
+
+/// Lives something on the world's clock, to its end.
+pub fn on_its_clock<T>(life: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime starts").block_on(life)
 }

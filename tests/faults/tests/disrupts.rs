@@ -2,179 +2,89 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use faults::{Kind, Theatre, WITH_TIMER, condition, gpu_pod};
+use faults::{KINDS, Kind, Theatre, WITH_TIMER, condition, deployment, gpu_pod};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use std::time::Duration;
-
-async fn open() -> Theatre {
-    let mut theatre = Theatre::open().await;
-    theatre.play(theatre.messenger_for(&WITH_TIMER));
-    theatre
-}
-
-/// A pool whose nodes may go as soon as nothing happened on them for a while.
-fn pool(kind: Kind, after: &str, budget: &str) -> Value {
-    let mut pool = kind.pool("gpu");
-    pool["spec"]["disruption"] = json!({"consolidateAfter": after, "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": [{"nodes": budget}]});
-    pool["metadata"]["annotations"] = json!({"pilotlight.dev/consolidate-gpu": "true", "pilotlight.dev/idle-window": "60s", "pilotlight.dev/minimum-on-time": "60s",
-            "pilotlight.dev/cool-down": "0s"});
-    pool
-}
-
-async fn runs(theatre: &Theatre, pods: &[&str]) {
-    theatre.until("the pods run", |theatre| pods.iter().all(|pod| theatre.runs(pod))).await;
-    theatre
-        .until("the claims are ready", |theatre| {
-            theatre.all_claims().iter().all(|claim| theatre.is_ready(claim["metadata"]["name"].as_str().unwrap()))
-        })
-        .await;
-}
-
-fn claims(theatre: &Theatre) -> Vec<String> {
-    theatre.all_claims().iter().map(|claim| claim["metadata"]["name"].as_str().unwrap().to_owned()).collect()
-}
-
-fn with(mut pod: Value, annotation: &str, value: &str) -> Value {
-    pod["metadata"]["annotations"][annotation] = value.into();
-    pod
-}
+use std::{cell::Cell, time::Duration};
+use world::power::{BackEnd, MachineOptions};
 
 #[tokio::test(start_paused = true)]
 #[ignore = "takes minutes: make lives"]
 async fn an_idle_node_of_each_provider_goes_and_then_nobody_writes_any_more() {
-    for kind in [Kind::Aks, Kind::Scaleway, Kind::Power] {
-        let theatre = open().await;
-        theatre.create_pool(pool(kind, "30s", "100%")).await;
+    for kind in KINDS {
+        let theatre = Theatre::ticking().await;
+        theatre.create_pool(kind.pool_that_shrinks("30s", "100%")).await;
         theatre.create_pod(gpu_pod("work", 1)).await;
-        runs(&theatre, &["work"]).await;
+        theatre.until_all_run(&["work"]).await;
         theatre.pass(Duration::from_secs(1800)).await;
-        assert_eq!(claims(&theatre).len(), 1, "a node with work stays");
+        assert_eq!(theatre.claim_names().len(), 1, "a node with work stays");
         theatre.delete_pod("work").await;
         theatre.until("the claim is gone", |theatre| theatre.all_claims().is_empty()).await;
-        theatre.pass(Duration::from_secs(300)).await;
-        theatre.world.check(SignedDuration::ZERO).unwrap();
-        assert!(theatre.world.instances().iter().all(|instance| instance.until.is_some()), "nothing is left");
-        assert!(theatre.world.power.snapshot().iter().all(|machine| !machine.on), "every machine is off");
-        let quiet_from = theatre.world.clock.now();
-        theatre.pass(Duration::from_secs(3600)).await;
-        theatre.world.check_quiet_since(quiet_from).unwrap();
+        theatre.ends_dark().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
-async fn a_stable_cluster_is_left_alone_for_a_day() {
-    let theatre = open().await;
-    theatre.create_pool(pool(Kind::Scaleway, "30s", "100%")).await;
-    for name in ["a", "b"] {
-        theatre.create_pod(gpu_pod(name, 1)).await;
-    }
-    runs(&theatre, &["a", "b"]).await;
-    theatre.pass(Duration::from_secs(1800)).await;
-    let (before, quiet_from) = (claims(&theatre), theatre.world.clock.now());
-    theatre.pass(Duration::from_secs(24 * 3600)).await;
-    assert_eq!(claims(&theatre), before);
-    theatre.world.check_quiet_since(quiet_from).unwrap();
-    theatre.world.check(SignedDuration::ZERO).unwrap();
-}
-
-#[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
-async fn do_not_disrupt_and_budgets_of_zero_hold_a_drifted_node() {
-    for held_by_pod in [true, false] {
-        let theatre = open().await;
-        theatre.create_pool(pool(Kind::Scaleway, "30s", if held_by_pod { "100%" } else { "0" })).await;
-        let pod = gpu_pod("work", 1);
-        let pod = if held_by_pod { with(pod, "karpenter.sh/do-not-disrupt", "true") } else { pod };
-        theatre.create_pod(pod).await;
-        runs(&theatre, &["work"]).await;
-        let before = claims(&theatre);
-        theatre.change_pool("gpu", json!({"spec": {"template": {"metadata": {"labels": {"team": "b"}}}}})).await;
-        theatre.pass(Duration::from_secs(3600)).await;
-        assert_eq!(claims(&theatre), before, "held by pod: {held_by_pod}");
-        assert!(theatre.runs("work"));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
 async fn a_drifted_node_is_replaced_first_and_its_pod_is_not_killed() {
-    let theatre = open().await;
-    theatre.create_pool(pool(Kind::Scaleway, "30s", "100%")).await;
-    theatre.create_deployment(deployment(1)).await;
-    theatre.until("it runs", |theatre| theatre.runs_any("work-")).await;
-    theatre
-        .until("ready", |theatre| {
-            theatre.all_claims().iter().all(|one| theatre.is_ready(one["metadata"]["name"].as_str().unwrap()))
-        })
-        .await;
-    let old = claims(&theatre)[0].clone();
-    theatre.change_pool("gpu", json!({"spec": {"template": {"metadata": {"labels": {"team": "b"}}}}})).await;
+    let (theatre, old, _) = Theatre::with_work(Kind::Scaleway).await;
+    theatre.change_template().await;
     theatre
         .until("the old one is to go", |theatre| {
-            let going = theatre.claim(&old).is_none_or(|claim| claim["metadata"]["deletionTimestamp"].is_string());
-            let ready = claims(theatre).iter().filter(|name| **name != old).any(|name| theatre.is_ready(name));
-            assert!(!going || ready, "its replacement is ready before");
-            going
+            let ready = theatre.claim_names().iter().filter(|name| **name != old).any(|name| theatre.is_ready(name));
+            assert!(!theatre.is_going(&old) || ready, "its replacement is ready before");
+            theatre.is_going(&old)
         })
         .await;
     theatre.until("the old one is gone", |theatre| theatre.is_gone(&old)).await;
     theatre.until("its pod runs again", |theatre| theatre.runs_any("work-")).await;
     theatre.pass(Duration::from_secs(600)).await;
-    assert_eq!(claims(&theatre).len(), 1);
+    assert_eq!(theatre.claim_names().len(), 1);
     theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
 async fn of_ten_idle_nodes_a_budget_of_thirty_percent_lets_three_go_at_a_time() {
-    let theatre = open().await;
-    theatre.create_pool(pool(Kind::Scaleway, "30s", "30%")).await;
+    let theatre = Theatre::ticking().await;
+    let mut pool = Kind::Scaleway.pool_that_shrinks("30s", "30%");
+    pool["spec"]["template"]["spec"]["requirements"] =
+        json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["L4-1-24G"]}]);
+    theatre.create_pool(pool).await;
     let names: Vec<String> = (0..10).map(|number| format!("pod-{number}")).collect();
     for name in &names {
         theatre.create_pod(gpu_pod(name, 1)).await;
     }
-    runs(&theatre, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    let all = claims(&theatre).len();
+    theatre.until_all_run(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    assert_eq!(theatre.claim_names().len(), 10);
     for name in &names {
         theatre.delete_pod(name).await;
     }
+    let most = Cell::new(0);
     theatre
         .until("all are gone", |theatre| {
-            let claims = theatre.all_claims();
-            let closed = claims.iter().filter(|claim| {
-                let node = claim["status"]["nodeName"].as_str().unwrap_or_default();
-                claim["metadata"]["deletionTimestamp"].is_string() || theatre.is_closed(node)
-            });
-            let (closed, left) = (closed.count(), claims.len());
-            assert!(
-                closed <= (left * 30).div_ceil(100).max(1) + 1 && closed <= (all * 30).div_ceil(100),
-                "{closed} of {left} at once"
-            );
-            left == 0
+            most.set(most.get().max(theatre.closed_or_going()));
+            theatre.all_claims().is_empty()
         })
         .await;
+    assert_eq!(most.get(), 3, "three of ten at a time, and later never more");
     theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
 async fn three_nodes_with_little_on_them_become_one() {
-    let theatre = open().await;
-    theatre.create_pool(pool(Kind::Scaleway, "60s", "100%")).await;
+    let theatre = Theatre::ticking().await;
+    theatre.create_pool(Kind::Scaleway.pool_that_shrinks("60s", "100%")).await;
     for name in ["a", "b", "c"] {
         theatre.create_pod(gpu_pod(name, 1)).await;
     }
-    runs(&theatre, &["a", "b", "c"]).await;
-    assert_eq!(claims(&theatre).len(), 3);
+    theatre.until_all_run(&["a", "b", "c"]).await;
+    assert_eq!(theatre.claim_names().len(), 3);
     let mut small = deployment(3);
     small["spec"]["template"]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1"}});
     // The node that is not ours has room for them too.
     small["spec"]["template"]["spec"]["nodeSelector"] = json!({"karpenter.sh/nodepool": "gpu"});
     theatre.create_deployment(small).await;
     let on_nodes = |theatre: &Theatre| {
-        let names: Vec<String> = claims(theatre).iter().map(|claim| theatre.node_of(claim)).collect();
+        let names: Vec<String> = theatre.claim_names().iter().map(|claim| theatre.node_of(claim)).collect();
         names
             .into_iter()
             .filter(|node| {
@@ -189,10 +99,10 @@ async fn three_nodes_with_little_on_them_become_one() {
     }
     theatre.until("one node is left", |theatre| theatre.all_claims().len() == 1).await;
     theatre.pass(Duration::from_secs(900)).await;
-    assert_eq!((claims(&theatre).len(), on_nodes(&theatre)), (1, 1));
+    assert_eq!((theatre.claim_names().len(), on_nodes(&theatre)), (1, 1));
     assert_eq!(
         theatre
-            .pods_on(&[theatre.node_of(&claims(&theatre)[0])])
+            .pods_on(&[theatre.node_of(&theatre.claim_names()[0])])
             .iter()
             .filter(|pod| pod["status"]["phase"] == "Running")
             .count(),
@@ -202,17 +112,14 @@ async fn three_nodes_with_little_on_them_become_one() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
 async fn a_node_that_is_larger_than_its_work_is_replaced_by_a_cheaper_one() {
-    let theatre = open().await;
+    let theatre = Theatre::ticking().await;
     let of = |types: Value| json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}]);
-    let mut large = pool(Kind::Scaleway, "30s", "100%");
+    let mut large = Kind::Scaleway.pool_that_shrinks("30s", "100%");
     large["spec"]["template"]["spec"]["requirements"] = of(json!(["L4-2-24G"]));
     theatre.create_pool(large).await;
     theatre.create_deployment(deployment(1)).await;
-    theatre.until("it runs", |theatre| theatre.runs_any("work-")).await;
-    let old = claims(&theatre)[0].clone();
-    theatre.until("ready", |theatre| theatre.is_ready(&old)).await;
+    let old = theatre.first_claim_at_work().await;
     let both = of(json!(["L4-2-24G", "L4-1-24G"]));
     theatre.change_pool("gpu", json!({"spec": {"template": {"spec": {"requirements": both}}}})).await;
     theatre.until("the large one is gone", |theatre| theatre.is_gone(&old)).await;
@@ -224,64 +131,124 @@ async fn a_node_that_is_larger_than_its_work_is_replaced_by_a_cheaper_one() {
     theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
-fn deployment(replicas: u32) -> Value {
-    let labels = json!({"app": "work"});
-    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "work", "namespace": "default"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": gpu_pod("work", 1)["spec"]}}})
+#[tokio::test(start_paused = true)]
+async fn a_node_that_joins_and_never_becomes_usable_is_replaced_when_its_time_is_over() {
+    for kind in [Kind::Scaleway, Kind::Aks] {
+        let theatre = Theatre::ticking().await;
+        let mut pool = kind.pool_that_shrinks("30s", "100%");
+        pool["metadata"]["annotations"]["pilotlight.dev/initialization-timeout"] = "10m".into();
+        // Whoever should take it off does not.
+        pool["spec"]["template"]["spec"]["startupTaints"] =
+            json!([{"key": "example.org/agent", "effect": "NoSchedule"}]);
+        theatre.create_pool(pool).await;
+        theatre.create_deployment(deployment(1)).await;
+        theatre.until("it has joined", |theatre| theatre.all_claims().iter().any(is_registered)).await;
+        let first = theatre.claim_names()[0].clone();
+        theatre.change_pool("gpu", json!({"spec": {"template": {"spec": {"startupTaints": null}}}})).await;
+        theatre.until("it goes", |theatre| theatre.is_gone(&first)).await;
+        theatre.until("another one serves its pod", |theatre| theatre.runs_any("work-")).await;
+        theatre.pass(Duration::from_secs(120)).await;
+        assert_eq!(theatre.claim_names().len(), 1);
+        theatre.world.check(SignedDuration::ZERO).unwrap();
+    }
 }
 
-/// A node with work of a Deployment on it, in a pool of this kind.
-async fn with_work(kind: Kind) -> (Theatre, String, String) {
-    let theatre = open().await;
-    theatre.create_pool(pool(kind, "30s", "100%")).await;
-    theatre.create_deployment(deployment(1)).await;
-    theatre.until("it runs", |theatre| theatre.runs_any("work-")).await;
-    theatre.until("ready", |theatre| theatre.is_ready(&claims(theatre)[0])).await;
-    let claim = claims(&theatre)[0].clone();
-    let node = theatre.node_of(&claim);
-    (theatre, claim, node)
+fn is_registered(claim: &Value) -> bool {
+    condition(claim, "Registered").is_some_and(|registered| registered["status"] == "True")
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
-async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
-    let (theatre, claim, node) = with_work(Kind::Scaleway).await;
+async fn what_has_drifted_says_so_on_its_claim_and_no_longer_when_it_has_not() {
+    let theatre = Theatre::ticking().await;
+    let class = json!({"apiVersion": "pilotlight.dev/v1alpha1", "kind": "ScalewayNodeClass", "metadata": {"name": "mine"},
+        "spec": {"join": {"method": "kubeadm", "endpoint": "kubernetes.world:6443", "kubernetesVersion": "1.36",
+            "caCertHash": format!("sha256:{}", "0f".repeat(32)), "secretRef": {"name": "join", "key": "token"}}}});
+    theatre.make("pilotlight.dev/v1alpha1", "ScalewayNodeClass", "scalewaynodeclasses", None, class).await;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "join"},
+        "stringData": {"token": stage::JOIN_TOKEN}});
+    theatre.make("v1", "Secret", "secrets", Some("default"), secret).await;
+    // Nothing may go, so that what is said can be looked at.
+    let mut pool = Kind::Scaleway.pool_that_shrinks("30s", "0");
+    pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] = "mine".into();
+    theatre.create_pool(pool).await;
+    theatre.create_deployment(deployment(1)).await;
+    let claim = theatre.first_claim_at_work().await;
+    let said = |theatre: &Theatre| {
+        let claim = theatre.claim(&claim).unwrap();
+        condition(&claim, "Drifted")
+            .map(|found| format!("{} {}", found["status"].as_str().unwrap(), found["reason"].as_str().unwrap()))
+    };
+    assert_eq!(said(&theatre), None);
+    let template = |team: &str| json!({"spec": {"template": {"metadata": {"labels": {"team": team}}}}});
+    let classes = theatre.objects("pilotlight.dev/v1alpha1", "ScalewayNodeClass", "scalewaynodeclasses", None);
+    let image = async |image: Value| {
+        let patch = kube::api::Patch::Merge(json!({"spec": {"image": image}}));
+        classes.patch("mine", &Default::default(), &patch).await.unwrap();
+    };
+    theatre.change_pool("gpu", template("b")).await;
+    theatre.until("its pool is another", |theatre| said(theatre).as_deref() == Some("True NodePoolDrifted")).await;
+    theatre.change_pool("gpu", template("a")).await;
+    theatre.until("its pool is as it was", |theatre| said(theatre).is_none()).await;
+    let of = |types: Value| json!({"spec": {"template": {"spec": {"requirements": types}}}});
+    let others = json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["H100-1-80G"]}]);
+    theatre.change_pool("gpu", of(others)).await;
+    theatre
+        .until("its type is not wanted", |theatre| said(theatre).as_deref() == Some("True RequirementsDrifted"))
+        .await;
+    theatre.change_pool("gpu", of(json!([]))).await;
+    theatre.until("its type is wanted again", |theatre| said(theatre).is_none()).await;
+    image("ubuntu_noble".into()).await;
+    theatre.until("its class is another", |theatre| said(theatre).as_deref() == Some("True NodeClassDrifted")).await;
+    theatre.pass(Duration::from_secs(120)).await;
+    let quiet_from = theatre.world.clock.now();
+    theatre.pass(Duration::from_secs(1800)).await;
+    theatre.world.check_quiet_since(quiet_from).unwrap();
+    image(Value::Null).await;
+    theatre.until("its class is as it was", |theatre| said(theatre).is_none()).await;
+}
+
+/// A watchdog says that its node is sick: it is started anew in place, proved by another boot ID, and replaced when the watchdog
+/// does not take that back.
+async fn is_started_anew_and_then_replaced(theatre: &Theatre, claim: &str) {
+    let node = theatre.node_of(claim);
     let boot = theatre.boot_id(&node);
     theatre.set_condition(&node, "KernelDeadlock", "True", "DockerHung").await;
     theatre
-        .until("it was started anew", |theatre| theatre.boot_id(&node) != boot && theatre.phase(&claim).is_none())
+        .until("it was started anew", |theatre| theatre.boot_id(&node) != boot && theatre.phase(claim).is_none())
         .await;
-    let rebooting = theatre.claim(&claim).unwrap();
-    assert_eq!(condition(&rebooting, "Rebooting").unwrap()["reason"], "RebootSucceeded");
-    assert_eq!(claims(&theatre), std::slice::from_ref(&claim), "in place, and no second node");
-    // The condition is still there: nobody took it off, so it did not help.
-    theatre.until("it is replaced", |theatre| theatre.is_gone(&claim)).await;
+    let rebooted = theatre.claim(claim).unwrap();
+    assert_eq!(condition(&rebooted, "Rebooting").unwrap()["reason"], "RebootSucceeded");
+    assert_eq!(theatre.claim_names(), [claim], "in place, and no second node");
+    theatre.until("it is replaced", |theatre| theatre.is_gone(claim)).await;
     theatre.until("the work runs", |theatre| theatre.runs_any("work-")).await;
     theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
-async fn what_must_not_be_repaired_is_left() {
-    let (theatre, claim, node) = with_work(Kind::Scaleway).await;
-    theatre.annotate_node(&node, "karpenter.sh/do-not-repair", "true").await;
-    theatre.set_condition(&node, "KernelDeadlock", "True", "DockerHung").await;
-    let boot = theatre.boot_id(&node);
-    theatre.pass(Duration::from_secs(7200)).await;
-    assert_eq!((claims(&theatre), theatre.boot_id(&node)), (vec![claim], boot));
+async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
+    let (theatre, claim, _) = Theatre::with_work(Kind::Scaleway).await;
+    is_started_anew_and_then_replaced(&theatre, &claim).await;
 }
 
 #[tokio::test(start_paused = true)]
 #[ignore = "takes minutes: make lives"]
+async fn what_must_not_be_repaired_is_left() {
+    let (theatre, claim, node) = Theatre::with_work(Kind::Scaleway).await;
+    theatre.annotate_node(&node, "karpenter.sh/do-not-repair", "true").await;
+    theatre.set_condition(&node, "KernelDeadlock", "True", "DockerHung").await;
+    let boot = theatre.boot_id(&node);
+    theatre.pass(Duration::from_secs(7200)).await;
+    assert_eq!((theatre.claim_names(), theatre.boot_id(&node)), (vec![claim], boot));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_spot_notice_is_answered_at_once_with_a_replacement_and_a_drain() {
-    let (theatre, claim, node) = with_work(Kind::Aks).await;
+    let (theatre, claim, node) = Theatre::with_work(Kind::Aks).await;
     let told = theatre.world.clock.now();
     theatre.set_condition(&node, "PreemptionScheduled", "True", "").await;
     theatre
         .until("it is to go, and another one is ordered", |theatre| {
-            let going = theatre.claim(&claim).is_none_or(|claim| claim["metadata"]["deletionTimestamp"].is_string());
-            going && claims(theatre).iter().any(|name| *name != claim)
+            theatre.is_going(&claim) && theatre.claim_names().iter().any(|name| *name != claim)
         })
         .await;
     let passed = theatre.world.clock.now().duration_since(told);
@@ -289,4 +256,43 @@ async fn a_spot_notice_is_answered_at_once_with_a_replacement_and_a_drain() {
     theatre.until("it is gone", |theatre| theatre.is_gone(&claim)).await;
     theatre.until("the work runs", |theatre| theatre.runs_any("work-")).await;
     theatre.world.check(SignedDuration::ZERO).unwrap();
+}
+
+/// Two machines behind Redfish, described by a PowerNodeClass.
+async fn with_redfish() -> Theatre {
+    let names = ["bmc-1", "bmc-2"];
+    let mut theatre = Theatre::with(|options| {
+        let machine = |name: &str| MachineOptions {
+            provider_id: format!("power://bmc/{name}"),
+            ..MachineOptions::new(name, BackEnd::Redfish, 1)
+        };
+        options.power.machines = names.map(machine).into();
+    })
+    .await;
+    let system =
+        |name: &str| format!("https://rack.world/redfish/v1/Systems/{}", theatre.world.power.system_id(name).unwrap());
+    let machine = |name: &str| {
+        json!({"name": name, "gpu": {"count": 1}, "capacity": {"cpu": "32", "memory": "240Gi"},
+            "backEnd": {"redfish": {"system": system(name)}}, "timing": {"minimumOnSeconds": 0, "coolDownSeconds": 0}})
+    };
+    let class = json!({"apiVersion": "pilotlight.dev/v1alpha1", "kind": "PowerNodeClass", "metadata": {"name": "bmc"},
+        "spec": {"allowedHosts": ["rack.world"], "machines": names.map(machine)}});
+    theatre.make("pilotlight.dev/v1alpha1", "PowerNodeClass", "powernodeclasses", None, class).await;
+    theatre.play(theatre.messenger_for(&WITH_TIMER));
+    let mut pool = Kind::Power.pool_that_shrinks("30s", "100%");
+    pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] = "bmc".into();
+    theatre.create_pool(pool).await;
+    theatre
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sick_machine_is_restarted_by_its_controller_and_replaced_if_that_did_not_help() {
+    let theatre = with_redfish().await;
+    theatre.create_deployment(deployment(1)).await;
+    let claim = theatre.first_claim_at_work().await;
+    is_started_anew_and_then_replaced(&theatre, &claim).await;
+    let resets = theatre.world.history.exchanges();
+    let restarts = resets.iter().filter(|one| one.path.ends_with("ComputerSystem.Reset"));
+    let restarts = restarts.filter(|one| one.request.to_string().contains("Restart")).count();
+    assert_eq!(restarts, 1, "by one command, and not off and on");
 }

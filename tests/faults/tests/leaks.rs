@@ -68,9 +68,9 @@ impl Left {
         let node_labels = json!({"pilotlight.dev/claim-uid": NOBODY, "karpenter.sh/registered": "true"});
         match self {
             Left::AgentPool | Left::Server | Left::Machine => theatre.lose_claim("gpu1").await,
-            Left::BlockVolume => theatre.make_volume(&tags(NOBODY, "world")).await,
-            Left::Address => theatre.make_address(&tags(NOBODY, "world")).await,
-            Left::ServerThatNeverStarted => theatre.make_server("gone", &tags(NOBODY, "world")).await,
+            Left::BlockVolume => theatre.make_volume(&theatre.own_tags(NOBODY)).await,
+            Left::Address => theatre.make_address(&theatre.own_tags(NOBODY)).await,
+            Left::ServerThatNeverStarted => theatre.make_server("gone", &theatre.own_tags(NOBODY)).await,
             Left::ClaimWithoutServer | Left::ClaimWithoutServerOrNode => {
                 let claim = theatre.claim("gpu1").unwrap();
                 let node = claim["status"]["nodeName"].as_str().unwrap().to_owned();
@@ -314,4 +314,51 @@ async fn while_a_list_cannot_be_had_whole_nothing_is_taken_from_anybody() {
         theatre.pass(Duration::from_secs(300)).await;
         assert_eq!(theatre.held_at_scaleway(), [0, 0, 0], "{to} {path}");
     }
+}
+
+fn last_tick(theatre: &Theatre) -> String {
+    theatre.answers.lock().unwrap()["tick"].as_ref().map(|answer| answer.reason().to_owned()).unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_clusters_with_the_same_account_and_the_same_settings_never_take_from_each_other() {
+    let mut east = Theatre::open().await;
+    let mut west = Theatre::with(|options| options.seed = 7).await;
+    east.play(east.messenger_for(&WITH_TIMER));
+    let mut messenger = west.messenger_for(&WITH_TIMER);
+    messenger.clouds = east.world.clone();
+    west.play(messenger);
+    for (kind, name) in [(Kind::Scaleway, "gpu1"), (Kind::Aks, "gpu2")] {
+        east.create(kind.claim(name)).await;
+        east.until("the claim is ready", |theatre| theatre.is_ready(name)).await;
+    }
+    east.pass(Duration::from_secs(900)).await;
+    assert!(east.is_ready("gpu1") && east.is_ready("gpu2"));
+    assert!(last_tick(&west).ends_with("all is well"), "{}", last_tick(&west));
+    // What one of them has lost is for that one to find.
+    east.stop();
+    east.lose_claim("gpu1").await;
+    east.lose_claim("gpu2").await;
+    let alive = |theatre: &Theatre| theatre.world.instances().iter().filter(|one| one.until.is_none()).count();
+    east.pass(Duration::from_secs(900)).await;
+    assert_eq!(alive(&east), 2, "the other one has taken nothing");
+    east.play(only_ticks(&east, 1));
+    east.pass(Duration::from_secs(900)).await;
+    assert_eq!(alive(&east), 0, "their own cluster has");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nothing_proves_to_be_of_this_cluster_is_left_alone_and_named() {
+    let mut theatre = Theatre::open().await;
+    theatre.make_server("old", &tags(NOBODY, "world")).await;
+    theatre.make_volume(&tags(NOBODY, "world")).await;
+    let held = theatre.held_at_scaleway();
+    theatre.pass(Duration::from_secs(60)).await;
+    let since = theatre.world.clock.now();
+    theatre.play(only_ticks(&theatre, 1));
+    theatre.pass(Duration::from_secs(1800)).await;
+    theatre.world.check_quiet_since(since).unwrap();
+    assert_eq!(theatre.held_at_scaleway(), held);
+    let said = last_tick(&theatre);
+    assert!(said.contains("left alone: server ") && said.contains("may be another cluster's"), "{said}");
 }

@@ -23,6 +23,8 @@ pub struct Picture {
     pub situation: Situation,
     /// The claims, word for word.
     pub claims: Vec<ClaimAsRead>,
+    /// The Nodes of the same moment.
+    pub nodes: Vec<Node>,
 }
 
 pub async fn look(tick: &Tick) -> Result<Picture, String> {
@@ -31,8 +33,9 @@ pub async fn look(tick: &Tick) -> Result<Picture, String> {
 
 async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
     let parts = &tick.parts;
-    let pools = pools::look(parts).await?;
     let mut source = parts.cluster.whole_source().await?;
+    // After the pods: a pool that was there before its pod is not missed.
+    let pools = pools::look(parts).await?;
     source.pools = pools.sources.clone();
     source.catalogues = pools.catalogues.clone();
     if !parts.default_spread.is_empty() {
@@ -43,13 +46,13 @@ async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
     source.now = tick.now();
     let claims = known(&source.claims);
     source.claims.iter_mut().for_each(on_pending_pod::known_by_its_node);
-    let nodes = parts.cluster.nodes().await?;
+    let nodes = source.nodes_read();
     let told = Told {
         own_node: parts.own_node.clone(),
         unhealthy: unhealthy(tick, &claims, &nodes),
+        classes: pools.classes.clone(),
         paused: back_offs(tick, &pools),
         changed_at: switched_at(&claims),
-        ..Told::default()
     };
     let read = read_scene(&source);
     let inventory = read_inventory(&source, &read, &told);
@@ -58,7 +61,7 @@ async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
     let facts = scene.pools.iter().filter_map(|pool| pools.facts.get(pool.name.as_str()).cloned()).collect();
     let plain = claims.iter().map(|read| read.claim.clone()).collect();
     let provision = provision::Situation { scene, pools: facts, claims: plain, now: source.now };
-    Ok(Picture { situation: Situation { provision, inventory }, claims })
+    Ok(Picture { situation: Situation { provision, inventory }, claims, nodes })
 }
 
 fn known(claims: &[ClaimRead]) -> Vec<ClaimAsRead> {

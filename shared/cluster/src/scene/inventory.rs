@@ -3,7 +3,7 @@
 mod pods;
 mod pools;
 
-pub use pools::class_hash;
+pub use pools::{class_hash, class_notes};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node as KubeNode;
@@ -61,7 +61,7 @@ pub fn read_inventory(source: &SceneSource, read: &SceneRead, told: &Told) -> In
     let came = pods::last_came(source);
     for (at, there) in read.scene.nodes.iter().enumerate().filter(|(_, node)| node.stage != NodeStage::InFlight) {
         let Some(raw) = by_name.get(there.name.as_str()) else { continue };
-        let mut here = node(at, raw, &claims, told);
+        let mut here = node(at, raw, &claims, told, source.now);
         if let Some(claim) = here.iter_mut().find_map(|here| here.claim.as_mut()) {
             // Where nobody notes when pods come and go, the last one that came is the least that is known.
             let last = came.get(there.name.as_str()).copied();
@@ -76,16 +76,17 @@ pub fn read_inventory(source: &SceneSource, read: &SceneRead, told: &Told) -> In
     Inventory { nodes, pods, pod_budgets, pools: read.scene.pools.iter().map(by_pool).collect() }
 }
 
-fn node(at: usize, raw: &KubeNode, claims: &Claims<'_>, told: &Told) -> Option<NodeHere> {
+fn node(at: usize, raw: &KubeNode, claims: &Claims<'_>, told: &Told, now: Timestamp) -> Option<NodeHere> {
     let kubelet_version = raw.status.as_ref().and_then(|status| status.node_info.as_ref());
     let kubelet_version = kubelet_version.map(|info| info.kubelet_version.clone()).filter(|text| !text.is_empty());
     let node = read_node(raw.clone()).ok()?;
     let name = node.name.as_str();
     let claim = claims.of(node.provider_id.as_deref(), name);
-    let is = |key: &str| {
-        let yes = |all: &BTreeMap<String, String>| all.get(key).is_some_and(|value| value == "true");
-        yes(&node.annotations) || claim.is_some_and(|read| yes(&read.claim.annotations))
+    let notes = |key: &str| {
+        let on_claim = claim.and_then(|read| read.claim.annotations.get(key));
+        [node.annotations.get(key), on_claim].into_iter().flatten()
     };
+    let since = claim.map_or(node.created_at, |read| read.claim.created_at);
     let tainted = node.taints.iter().any(|taint| taint.key == names::DISRUPTED_TAINT);
     Some(NodeHere {
         node: at,
@@ -93,8 +94,8 @@ fn node(at: usize, raw: &KubeNode, claims: &Claims<'_>, told: &Told) -> Option<N
         claim: claim.map(claim_here),
         ready: node.ready == Truth::True,
         cordoned: node.unschedulable,
-        do_not_disrupt: is(names::DO_NOT_DISRUPT),
-        do_not_repair: is(names::DO_NOT_REPAIR),
+        do_not_disrupt: notes(names::DO_NOT_DISRUPT).any(|value| model::duration::protects(value, since, now)),
+        do_not_repair: notes(names::DO_NOT_REPAIR).any(|value| value == "true"),
         control_plane: CONTROL_PLANE.iter().any(|label| node.labels.contains_key(*label)),
         runs_us: told.own_node.as_deref() == Some(name),
         disrupted: tainted || claim.is_some_and(|read| condition(&read.status, "DisruptionReason").is_some()),

@@ -82,6 +82,7 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     uses_all_of_provisioning(&stage, &pod).await;
     cluster.secret(&object("s")).await.unwrap();
     cluster.karpenter_leads(now).await.unwrap();
+    assert!(cluster.identity().await.unwrap().is_some());
     let class = ClassRef { group: "kaito.sh".into(), kind: "KaitoNodeClass".into(), name: object("default") };
     let served = ClassServed { version: "v1alpha1", plural: "kaitonodeclasses" };
     cluster.class_object(&class, served).await.unwrap();

@@ -1,6 +1,6 @@
 //! Whether a command may still go on: nobody else has its claims, its nodes are closed, and no new work came to them.
 
-use model::{Claim, CommandOrder, CommandPhase, CommandWork, Pod, PodKind, disruption::Reason, names};
+use model::{CommandOrder, CommandPhase, CommandWork, Pod, PodKind, disruption::Reason, duration, names};
 
 use super::{Candidate, Situation, deeds};
 
@@ -60,8 +60,13 @@ fn forbidden(seen: &Situation, candidate: &Candidate) -> Option<&'static str> {
         Reason::Unhealthy => names::DO_NOT_REPAIR,
         Reason::Empty | Reason::Expired | Reason::Drifted | Reason::Underutilized => names::DO_NOT_DISRUPT,
     };
-    let says = |annotation: Option<&String>| annotation.is_some_and(|value| value == "true");
-    let on_claim = |claim: &Claim| says(claim.annotations.get(word));
-    let on_node = candidate.node.as_ref().is_some_and(|node| says(node.annotations.get(word)));
-    (on_node || candidate.claim.as_ref().is_some_and(on_claim)).then_some(word)
+    let (claim, node) = (candidate.claim.as_ref(), candidate.node.as_ref());
+    let since = claim.map(|claim| claim.created_at).or_else(|| node.map(|node| node.created_at))?;
+    let said = [claim.map(|claim| &claim.annotations), node.map(|node| &node.annotations)];
+    let mut said = said.into_iter().flatten().filter_map(|all| all.get(word));
+    let forbids = |value: &String| match word {
+        names::DO_NOT_DISRUPT => duration::protects(value, since, seen.now),
+        _ => value == "true",
+    };
+    said.any(forbids).then_some(word)
 }

@@ -121,11 +121,7 @@ pub fn candidate<'s>(
 
 /// Whether it is not what its pool would make today.
 pub fn drift_of(candidate: &Candidate<'_>, situation: &Situation) -> Option<model::disruption::Drift> {
-    let scene = &situation.provision.scene;
-    let pool = scene.pools.get(candidate.pool)?;
-    let catalogue = scene.catalogues.get(pool.catalogue).filter(|_| pool.closed.is_none());
-    let now = Now { pool, here: candidate.pool_here, catalogue, now: situation.provision.now };
-    drift::drift(candidate.there, candidate.here, &now)
+    drift::drift(candidate.there, candidate.here, &Now::of(situation, candidate.pool)?)
 }
 
 /// Nothing of ours to take away, or its pool.

@@ -17,7 +17,17 @@ pub struct Orphan {
 /// As AKS puts it on its Nodes.
 const AGENT_POOL: &str = "kubernetes.azure.com/agentpool";
 
+/// Those that are proved to be of this cluster.
 pub(super) fn find(seen: &Situation) -> Vec<Orphan> {
+    all(seen).into_iter().filter(|orphan| orphan.is_proved(seen)).collect()
+}
+
+/// What has no claim here, and nothing that says that it is of this cluster. It may well be another cluster's.
+pub(super) fn unproved(seen: &Situation) -> Vec<Orphan> {
+    all(seen).into_iter().filter(|orphan| !orphan.is_proved(seen)).collect()
+}
+
+fn all(seen: &Situation) -> Vec<Orphan> {
     let is_gone = |uid: &Uid| !seen.known_before.contains(uid) && !seen.known_after.contains(uid);
     let mut found: BTreeMap<(Uid, &'static str), Orphan> = BTreeMap::new();
     for (provider, all) in &seen.clouds {
@@ -80,6 +90,12 @@ impl Orphan {
                 by_id || instance.node.as_deref() == Some(node.name.as_str())
             }),
         }
+    }
+
+    /// By what stands on any of it, for a UID is of one cluster only; or by a Node of this cluster that carries the same UID.
+    fn is_proved(&self, seen: &Situation) -> bool {
+        let of_claim = |node: &Node| claim_of(node).as_ref() == Some(&self.key.claim);
+        self.owned.iter().any(|owned| owned.is_of_this_cluster) || seen.nodes.iter().any(of_claim)
     }
 
     fn is_young(&self, seen: &Situation) -> bool {

@@ -7,6 +7,8 @@ use model::{
 };
 use std::collections::BTreeMap;
 
+use super::started_anew;
+
 /// How long the scheduler may take to bind pods to a node that is ready for them. After that they find their place anew.
 const UNTIL_BOUND: SignedDuration = SignedDuration::from_secs(60);
 
@@ -36,6 +38,7 @@ pub fn nominations(claims: &[Claim], now: Timestamp) -> BTreeMap<&str, &Claim> {
 /// Puts pods onto the claims that were made for them, as if they were bound, and returns them. Once there is a Node its room is
 /// real, and others may have come first: those pods are placed with the rest, there if it still holds.
 pub(crate) fn settle<'a>(scene: &mut Scene, claims: &'a [Claim], now: Timestamp) -> Vec<(PodToPlace, &'a Claim)> {
+    started_anew::shed(scene, claims);
     let by_pod = nominations(claims, now);
     let nodes: BTreeMap<&str, usize> =
         claims.iter().filter_map(|claim| Some((claim.key.claim.as_str(), node_of(scene, claim)?))).collect();

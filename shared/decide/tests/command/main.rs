@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod lives;
 mod reboots;
 mod toy;

@@ -5,6 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 use model::{disruption::Reason, *};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common;
+pub use crate::common::pod;
+
 pub const BEGIN: i64 = 1_000_000;
 /// More steps than any life has.
 const MOST_STEPS: usize = 400;
@@ -273,61 +276,16 @@ pub fn set_initialized(claim: &mut Claim, now: Timestamp) {
 fn claim(text: &str) -> Claim {
     let mut claim = Claim {
         key: key(text),
-        version: ResourceVersion::new("1").unwrap(),
         created_at: Timestamp::from_second(BEGIN - 1000).unwrap(),
-        deleted_at: None,
         labels: [(names::NODE_POOL.to_owned(), "gpu".to_owned())].into(),
-        annotations: Default::default(),
         finalizers: [names::FINALIZER.to_owned()].into(),
-        has_owner: true,
-        class: ClassRef { group: "karpenter.azure.com".into(), kind: "AKSNodeClass".into(), name: name("default") },
-        requirements: vec![],
-        requests: Resources::new(),
-        taints: vec![],
-        startup_taints: vec![],
-        termination_grace: None,
-        launch: Launch::NotBegun,
-        status: ClaimStatus::default(),
+        ..common::claim(text)
     };
     set_initialized(&mut claim, Timestamp::from_second(BEGIN - 500).unwrap());
     claim
 }
 
 fn node(text: &str) -> Node {
-    Node {
-        name: name(text),
-        uid: Uid::new(format!("node-{text}")).unwrap(),
-        version: ResourceVersion::new("1").unwrap(),
-        created_at: Timestamp::from_second(BEGIN - 900).unwrap(),
-        deleted_at: None,
-        provider_id: None,
-        labels: Default::default(),
-        annotations: Default::default(),
-        finalizers: Default::default(),
-        owners: Default::default(),
-        taints: vec![],
-        unschedulable: false,
-        ready: Truth::True,
-        capacity: Resources::new(),
-        allocatable: Resources::new(),
-        os_image: None,
-        boot_id: Some("boot-1".into()),
-        conditions: vec![],
-    }
-}
-
-pub fn pod(text: &str) -> Pod {
-    Pod {
-        namespace: Namespace::new("team").unwrap(),
-        name: name(text),
-        uid: Uid::new(format!("pod-{text}")).unwrap(),
-        kind: PodKind::Ordinary,
-        critical: false,
-        terminal: false,
-        deleted_at: None,
-        grace: SignedDuration::from_secs(30),
-        tolerations: vec![],
-        do_not_disrupt: None,
-        started_at: None,
-    }
+    let created_at = Timestamp::from_second(BEGIN - 900).unwrap();
+    Node { created_at, boot_id: Some("boot-1".into()), ..common::node(text) }
 }

@@ -1,6 +1,7 @@
 //! Nodes that have to leave: too old, drifted, unhealthy. Replaced first, or, where there is no room for that, gone first.
 
 use super::fixture::*;
+use decide::disruption::drifts;
 use jiff::SignedDuration;
 use model::{
     Operator, Requirement,
@@ -86,6 +87,35 @@ fn a_node_that_its_pool_would_not_make_today_is_replaced() {
         },
         true,
     );
+}
+
+#[test]
+fn a_condition_is_judged_anew_where_all_is_known_and_stands_where_it_is_not() {
+    let said = |reason: &str| Some(Drift { reason: reason.into(), message: "said before".into(), since: ago(5) });
+    let drift_of = |world: &World| drifts(&world.situation)["n"].clone();
+    let mut world = full();
+    world.last_claim().drifted = said("NodePoolDrifted");
+    assert_eq!(drift_of(&world), said("NodePoolDrifted"), "nothing is known of the pool's hash");
+    world.rules().hash = hash("same", "v3");
+    world.last_claim().pool_hash = hash("same", "v3");
+    assert_eq!(drift_of(&world), None, "it is what its pool would make");
+    world.last_claim().pool_hash = hash("old", "v3");
+    let found = drift_of(&world).unwrap();
+    assert_eq!((found.reason.as_str(), found.since), ("NodePoolDrifted", ago(5)), "since it was first seen");
+    world.last_claim().drifted = said("RequirementsDrifted");
+    assert_eq!(drift_of(&world).unwrap().reason, "NodePoolDrifted", "it has drifted by something else now");
+    world.last_claim().drifted = said("OfSomebodyElse");
+    assert_eq!(drift_of(&world), said("OfSomebodyElse"));
+}
+
+#[test]
+fn nodes_of_a_pool_with_a_fixed_size_drift_too() {
+    let mut world = full();
+    world.rules().fixed_size = true;
+    world.rules().hash = hash("new", "v3");
+    world.last_claim().pool_hash = hash("old", "v3");
+    assert_eq!(drifts(&world.situation)["n"].as_ref().map(|drift| drift.reason.as_str()), Some("NodePoolDrifted"));
+    stays(&world, "n", KeptCode::FixedSize);
 }
 
 #[test]

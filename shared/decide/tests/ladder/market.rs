@@ -3,10 +3,11 @@
 use decide::ladder::{Ladder, Preference, Wanted, ladder};
 use jiff::{Timestamp, civil::date};
 use model::{
-    Arch, Attempt, CapacityType, Claim, ClaimStatus, ClassRef, InstanceKey, Launch, ObjectName, Offering, OfferingId,
-    Operator, Price, Quantity, Requirement, ResourceVersion, Resources, Scope, Stock, StockMemory, Uid, Unavailable,
+    Arch, Attempt, CapacityType, Claim, ClassRef, InstanceKey, ObjectName, Offering, OfferingId, Operator, Price,
+    Quantity, Requirement, Resources, Scope, Stock, StockMemory, Uid, Unavailable,
 };
-use std::collections::{BTreeMap, BTreeSet};
+
+use crate::common;
 
 pub const A100: &str = "Standard_NC24ads_A100_v4";
 pub const A100_X2: &str = "Standard_NC48ads_A100_v4";
@@ -146,25 +147,14 @@ pub fn claim(requirements: &[&str]) -> Ask {
     });
     let claim = Claim {
         key: InstanceKey { claim: Uid::new("0b5c1c9e").unwrap(), name: ObjectName::new("ws1a2b3c4d5").unwrap() },
-        version: ResourceVersion::new("1").unwrap(),
         created_at: now(),
-        deleted_at: None,
-        labels: BTreeMap::new(),
-        annotations: BTreeMap::new(),
-        finalizers: BTreeSet::new(),
-        has_owner: true,
         class: ClassRef {
             group: "kaito.sh".into(),
             kind: "KaitoNodeClass".into(),
             name: ObjectName::new("default").unwrap(),
         },
         requirements: requirements.collect(),
-        requests: Resources::new(),
-        taints: vec![],
-        startup_taints: vec![],
-        termination_grace: None,
-        launch: Launch::NotBegun,
-        status: ClaimStatus::default(),
+        ..common::claim("ws1a2b3c4d5")
     };
     Ask {
         claim,

@@ -1,9 +1,11 @@
 //! The words the specification is written in: claims, what clouds hold, and Nodes.
 
 use decide::leaks::Situation;
-use jiff::{SignedDuration, Timestamp, civil::date};
+use jiff::{Timestamp, civil::date};
 use model::*;
 use std::collections::{BTreeMap, BTreeSet};
+
+use crate::common;
 
 pub const NOW: i64 = 1_000_000;
 
@@ -63,26 +65,16 @@ pub fn launched(claim: &str, provider: &str) -> Claim {
     let condition =
         |kind| Condition { kind, status: Truth::True, reason: String::new(), message: String::new(), since: at(-3500) };
     Claim {
-        key: InstanceKey { claim: uid(claim), name: name(claim) },
-        version: ResourceVersion::new("1").unwrap(),
         created_at: at(-3600),
-        deleted_at: None,
-        labels: BTreeMap::new(),
-        annotations: BTreeMap::new(),
         finalizers: BTreeSet::from([names::FINALIZER.to_owned()]),
-        has_owner: true,
         class: ClassRef { group: "pilotlight.dev".into(), kind: "ScalewayNodeClass".into(), name: name("default") },
-        requirements: vec![],
-        requests: BTreeMap::new(),
-        taints: vec![],
-        startup_taints: vec![],
-        termination_grace: None,
         launch: Launch::Recorded(Box::new(record)),
         status: ClaimStatus {
             node: Some(claim.to_owned()),
             conditions: vec![condition(ConditionKind::Launched), condition(ConditionKind::Registered)],
             ..ClaimStatus::default()
         },
+        ..common::claim(claim)
     }
 }
 
@@ -99,7 +91,7 @@ pub fn machine(claim: &str) -> Owned {
         state: InstanceState::Running,
     };
     let key = InstanceKey { claim: uid(claim), name: name(claim) };
-    Owned { key, instance: Some(instance), what: format!("server {claim}") }
+    Owned { key, instance: Some(instance), what: format!("server {claim}"), is_of_this_cluster: true }
 }
 
 /// What a machine left: a volume.
@@ -111,27 +103,11 @@ pub fn volume(claim: &str) -> Owned {
 pub fn node(called: &str, claim: Option<&str>, ready: Truth) -> Node {
     let labels = claim.map(|claim| (names::CLAIM_UID.to_owned(), claim.to_owned()));
     Node {
-        name: name(called),
-        uid: uid(&format!("node-{called}")),
-        version: ResourceVersion::new("1").unwrap(),
         created_at: at(-3600),
-        deleted_at: None,
         provider_id: Some(format!("scaleway://instance/fr-par-2/{called}")),
         labels: labels.into_iter().collect(),
-        annotations: BTreeMap::new(),
         finalizers: BTreeSet::from([names::FINALIZER.to_owned()]),
-        owners: BTreeSet::new(),
-        taints: vec![],
-        unschedulable: false,
         ready,
-        capacity: BTreeMap::new(),
-        allocatable: BTreeMap::new(),
-        os_image: None,
-        boot_id: None,
-        conditions: vec![],
+        ..common::node(called)
     }
-}
-
-pub fn seconds(seconds: i64) -> SignedDuration {
-    SignedDuration::from_secs(seconds)
 }

@@ -1,7 +1,7 @@
 //! What is found, case by case; and what stands in the way of each.
 
 use crate::fixture::*;
-use decide::leaks::{Situation, YOUNG, find};
+use decide::leaks::{Situation, YOUNG, find, left_alone};
 use model::*;
 use std::collections::BTreeSet;
 
@@ -22,6 +22,21 @@ fn a_machine_whose_claim_is_in_neither_list_is_a_leak_and_one_list_is_enough_to_
     let known: BTreeSet<Uid> = [uid("a")].into();
     assert!(kinds(&Situation { known_before: known.clone(), ..lost.clone() }).is_empty());
     assert!(kinds(&Situation { known_after: known, ..lost }).is_empty());
+}
+
+#[test]
+fn a_machine_that_may_be_of_another_cluster_is_left_alone_unless_something_here_knows_it() {
+    let unproved = Owned { is_of_this_cluster: false, ..machine("a") };
+    let seen = holding("scaleway", vec![unproved.clone()]);
+    assert!(kinds(&seen).is_empty());
+    let said = left_alone(&seen);
+    assert!(said.len() == 1 && said[0].starts_with("server a of NodeClaim a"), "{said:?}");
+    let joined = Situation { nodes: vec![node("n", Some("a"), Truth::True)], ..seen };
+    assert_eq!((kinds(&joined), left_alone(&joined).len()), (vec!["machine-without-claim"], 0));
+    let with_volume = holding("scaleway", vec![unproved, volume("a")]);
+    assert_eq!((kinds(&with_volume), left_alone(&with_volume).len()), (vec!["machine-without-claim"], 0));
+    let known = Situation { known_before: [uid("a")].into(), ..holding("aks", vec![machine("a")]) };
+    assert!(left_alone(&known).is_empty() && left_alone(&clean()).is_empty());
 }
 
 #[test]

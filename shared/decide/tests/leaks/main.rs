@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod fixture;
 mod found;
 mod orphans;

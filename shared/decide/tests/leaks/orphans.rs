@@ -1,6 +1,6 @@
 //! A machine whose claim is gone goes in the order in which it would have gone with it.
 
-use crate::fixture::*;
+use crate::{common, fixture::*};
 use decide::termination::{InstanceSeen, Kept, Orphan, plan_for_orphan};
 use model::*;
 
@@ -17,19 +17,7 @@ fn orphan(nodes: Vec<Node>, pods: Vec<Pod>) -> Orphan {
 }
 
 fn pod() -> Pod {
-    Pod {
-        namespace: Namespace::new("default").unwrap(),
-        name: name("work"),
-        uid: uid("work"),
-        kind: PodKind::Ordinary,
-        critical: false,
-        terminal: false,
-        deleted_at: None,
-        grace: seconds(30),
-        tolerations: vec![],
-        do_not_disrupt: None,
-        started_at: None,
-    }
+    common::pod("work")
 }
 
 fn steps(orphan: &Orphan) -> Vec<&'static str> {

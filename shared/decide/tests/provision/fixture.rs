@@ -3,12 +3,13 @@
 use decide::provision::{PoolFacts, Provisioning, Situation, Told, plan};
 use jiff::Timestamp;
 use model::{
-    Arch, CapacityType, Claim, ClaimStatus, ClassRef, Condition, ConditionKind, InstanceKey, Launch, Namespace,
-    ObjectName, Offering, OfferingId, Operator, PodRef, PoolRef, Price, Quantity, Requirement, ResourceVersion,
-    Resources, Stock, Truth, Uid, names,
+    Arch, CapacityType, Claim, ClassRef, Condition, ConditionKind, InstanceKey, Namespace, ObjectName, Offering,
+    OfferingId, Operator, PodRef, PoolRef, Price, Quantity, Requirement, Resources, Stock, Truth, Uid, names,
     place::{Catalogue, InstanceType, NodeStage, NodeThere, Offered, PodThere, PodToPlace, Pool, Scene},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use crate::common;
 
 pub const GPU: &str = "nvidia.com/gpu";
 
@@ -165,21 +166,10 @@ pub fn add_node(situation: &mut Situation, text: &str, gpus: i128, used: i128) {
 pub fn claim(text: &str, class: &ClassRef) -> Claim {
     Claim {
         key: InstanceKey { claim: uid(text), name: name(text) },
-        version: ResourceVersion::new("1").unwrap(),
         created_at: now(),
-        deleted_at: None,
         labels: BTreeMap::from([(names::NODE_POOL.to_owned(), "gpu".to_owned())]),
-        annotations: BTreeMap::new(),
-        finalizers: BTreeSet::new(),
-        has_owner: true,
         class: class.clone(),
-        requirements: vec![],
-        requests: Resources::new(),
-        taints: vec![],
-        startup_taints: vec![],
-        termination_grace: None,
-        launch: Launch::NotBegun,
-        status: ClaimStatus::default(),
+        ..common::claim(text)
     }
 }
 

@@ -5,6 +5,8 @@ use decide::termination::{InstanceSeen, Kept, Situation, conclude, plan};
 use jiff::{SignedDuration, Timestamp};
 use model::*;
 
+use crate::common;
+
 /// When the claim was deleted.
 pub const ASKED: i64 = 1_000_000;
 pub const NODE: &str = "gpu-1-node";
@@ -91,18 +93,11 @@ pub fn claim() -> Claim {
         version: ResourceVersion::new("7").unwrap(),
         created_at: at(-1000),
         deleted_at: Some(at(0)),
-        labels: Default::default(),
-        annotations: Default::default(),
         finalizers: [names::FINALIZER.to_owned()].into(),
         has_owner: false,
-        class: ClassRef { group: "karpenter.azure.com".into(), kind: "AKSNodeClass".into(), name: name("default") },
-        requirements: vec![],
-        requests: Resources::new(),
-        taints: vec![],
-        startup_taints: vec![],
-        termination_grace: None,
         launch: Launch::Recorded(Box::new(record())),
         status: ClaimStatus { provider_id: Some("azure:///gpu-1".into()), ..ClaimStatus::default() },
+        ..common::claim("gpu-1")
     }
 }
 
@@ -134,42 +129,20 @@ pub fn record() -> LaunchRecord {
 
 pub fn node(text: &str) -> Node {
     Node {
-        name: name(text),
         uid: uid(&format!("uid-{text}")),
         version: ResourceVersion::new("3").unwrap(),
         created_at: at(-800),
-        deleted_at: None,
         provider_id: Some("azure:///gpu-1".into()),
         labels: [names::REGISTERED, names::INITIALIZED].map(|label| (label.to_owned(), "true".to_owned())).into(),
-        annotations: Default::default(),
         finalizers: [names::FINALIZER.to_owned()].into(),
         owners: [uid("c-1")].into(),
-        taints: vec![],
-        unschedulable: false,
-        ready: Truth::True,
-        capacity: Resources::new(),
-        allocatable: Resources::new(),
-        os_image: None,
-        boot_id: None,
-        conditions: vec![],
+        ..common::node(text)
     }
 }
 
 /// An ordinary pod in `team`, with 30 s of grace.
 pub fn pod(text: &str) -> Pod {
-    Pod {
-        namespace: Namespace::new("team").unwrap(),
-        name: name(text),
-        uid: uid(&format!("uid-{text}")),
-        kind: PodKind::Ordinary,
-        critical: false,
-        terminal: false,
-        deleted_at: None,
-        grace: seconds(30),
-        tolerations: vec![],
-        do_not_disrupt: None,
-        started_at: Some(at(-600)),
-    }
+    Pod { uid: uid(&format!("uid-{text}")), started_at: Some(at(-600)), ..common::pod(text) }
 }
 
 pub fn volume(text: &str) -> VolumeAttached {

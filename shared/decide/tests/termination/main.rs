@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod claim;
+#[path = "../common/mod.rs"]
+mod common;
 mod deadline;
 mod drain;
 mod fixture;

@@ -3,9 +3,10 @@
 use cluster::{
     ClassServed, Cluster, ClusterError,
     crd::{AKSNodeClassSpec, PowerNodeClassSpec, ScalewayNodeClassSpec, SecretKeyReference, Secrets},
+    scene::class_hash,
 };
 use decide::claim::{ClassSeen, Ours};
-use model::{Claim, ObjectName};
+use model::{Claim, ObjectName, disruption::Hash};
 use provider::ProviderError;
 use provider_power::{HostRule, MachineConfig, UrlPolicy};
 use serde::de::DeserializeOwned;
@@ -31,57 +32,72 @@ pub struct Classes {
 
 impl Classes {
     pub async fn of(&self, cluster: &Cluster, claim: &Claim, ours: Ours) -> Result<ClassSeen, ClusterError> {
+        self.with_hash(cluster, claim, ours).await.map(|(seen, _)| seen)
+    }
+
+    /// The same, and what claims are to carry so that a later look sees whether the class has changed. A rack's class lists its
+    /// machines, and one more machine changes none of the others: it has none.
+    pub async fn with_hash(
+        &self,
+        cluster: &Cluster,
+        claim: &Claim,
+        ours: Ours,
+    ) -> Result<(ClassSeen, Option<Hash>), ClusterError> {
         match ours.provider {
             // gpu-provisioner never reads a class: for its claims one need not exist, and says nothing if it does.
-            provider_aks::PROVIDER if ours.like_gpu_provisioner => Ok(ClassSeen::Known(Fields::new())),
+            provider_aks::PROVIDER if ours.like_gpu_provisioner => Ok((ClassSeen::Known(Fields::new()), None)),
             provider_aks::PROVIDER => aks(cluster, claim).await,
             provider_scaleway::PROVIDER => self.scaleway(cluster, claim).await,
-            _ => power(cluster, claim).await,
+            _ => Ok((power(cluster, claim).await?, None)),
         }
     }
 
-    async fn scaleway(&self, cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
+    async fn scaleway(&self, cluster: &Cluster, claim: &Claim) -> Result<(ClassSeen, Option<Hash>), ClusterError> {
         let is_own = claim.class.kind == "ScalewayNodeClass" && claim.class.group == OWN_GROUP;
         let found = if is_own { cluster.class_object(&claim.class, SCALEWAY).await? } else { None };
         let Some(object) = found else {
             if self.scaleway_defaults.contains_key("join") {
-                return Ok(ClassSeen::Known(self.scaleway_defaults.clone()));
+                return Ok((ClassSeen::Known(self.scaleway_defaults.clone()), None));
             }
             let why = format!(
                 "ScalewayNodeClass {} is not there, so nobody knows how a machine joins; make one, or set PILOTLIGHT_SCALEWAY_JOIN",
                 claim.class.name
             );
-            return Ok(ClassSeen::NotReady { reason: "NodeClassNotFound", why });
+            return Ok((ClassSeen::NotReady { reason: "NodeClassNotFound", why }, None));
         };
+        let hash = Some(class_hash(&claim.class, &object));
         let spec: ScalewayNodeClassSpec = match read_spec(&object, "ScalewayNodeClass", &claim.class.name) {
             Ok(spec) => spec,
-            Err(not_ready) => return Ok(not_ready),
+            Err(not_ready) => return Ok((not_ready, hash)),
         };
         let secrets = secrets(cluster, &spec.needed_secrets()).await?;
-        Ok(match spec.to_class(&secrets) {
+        let seen = match spec.to_class(&secrets) {
             Ok(fields) => ClassSeen::Known(self.scaleway_defaults.clone().into_iter().chain(fields).collect()),
             Err(missing) => ClassSeen::NotReady { reason: "NodeClassNotReady", why: missing.to_string() },
-        })
+        };
+        Ok((seen, hash))
     }
 }
 
-async fn aks(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
+async fn aks(cluster: &Cluster, claim: &Claim) -> Result<(ClassSeen, Option<Hash>), ClusterError> {
     let Some(object) = cluster.class_object(&claim.class, AKS).await? else {
         if claim.class.name.as_str() == NEED_NOT_EXIST {
-            return Ok(ClassSeen::Known(default_disk(claim).into_iter().collect()));
+            return Ok((ClassSeen::Known(default_disk(claim).into_iter().collect()), None));
         }
         let why = format!("AKSNodeClass {} is not there; make it, or name another in a new claim", claim.class.name);
-        return Ok(ClassSeen::NotReady { reason: "NodeClassNotFound", why });
+        return Ok((ClassSeen::NotReady { reason: "NodeClassNotFound", why }, None));
     };
+    let hash = Some(class_hash(&claim.class, &object));
     let annotations: Fields = serde_json::from_value(object["metadata"]["annotations"].clone()).unwrap_or_default();
     let spec: AKSNodeClassSpec = match read_spec(&object, "AKSNodeClass", &claim.class.name) {
         Ok(spec) => spec,
-        Err(not_ready) => return Ok(not_ready),
+        Err(not_ready) => return Ok((not_ready, hash)),
     };
-    Ok(match spec.to_class(&annotations) {
+    let seen = match spec.to_class(&annotations) {
         Ok(fields) => ClassSeen::Known(fields),
         Err(error) => ClassSeen::NotReady { reason: "NodeClassNotReady", why: error.to_string() },
-    })
+    };
+    Ok((seen, hash))
 }
 
 /// What AKSNodeClass has where nothing is said. A claim that asks for a disk of its own gets that.

@@ -15,9 +15,9 @@ pub struct NodeHere {
     pub ready: bool,
     /// `spec.unschedulable`: a person works on it.
     pub cordoned: bool,
-    /// The annotation `karpenter.sh/do-not-disrupt: "true"`, on Node or claim.
+    /// The annotation `karpenter.sh/do-not-disrupt` on Node or claim: `true`, or a time from its making that is not over.
     pub do_not_disrupt: bool,
-    /// The same for `karpenter.sh/do-not-repair`.
+    /// The annotation `karpenter.sh/do-not-repair: "true"`, on Node or claim.
     pub do_not_repair: bool,
     pub control_plane: bool,
     /// The process that decides runs on it.

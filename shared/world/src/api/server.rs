@@ -209,12 +209,15 @@ impl Respond for ApiServer {
     fn audit(&self, request: &Request<Bytes>) -> Option<Audit> {
         let asked = resource_request(request.uri().path())?;
         let verb = verb(request.method(), &asked, &Query::parse(request.uri().query()));
+        // Who asks for a namespace asks in it, as the real server sees it.
+        let is_namespace = asked.group.is_empty() && asked.plural == "namespaces";
+        let namespace = if is_namespace { asked.name } else { asked.namespace };
         Some(Audit {
             verb,
             group: asked.group,
             resource: asked.plural,
             subresource: asked.subresource.unwrap_or_default(),
-            namespace: asked.namespace.unwrap_or_default(),
+            namespace: namespace.unwrap_or_default(),
         })
     }
 }

@@ -15,6 +15,13 @@ use serde_json::{Value, json};
 const METERS: [(&str, &str, f64); 4] =
     [("", "", 1.0), (" Spot", "", 0.3), (" Low Priority", "", 0.2), ("", " Windows", 1.25)];
 
+/// What a machine of this size costs an hour; nothing for a size that nobody knows.
+pub fn price_of(size: &str, spot: bool) -> f64 {
+    let found = SIZES.iter().find(|one| one.name.eq_ignore_ascii_case(size));
+    let price: f64 = found.and_then(|size| size.price.parse().ok()).unwrap_or_default();
+    if spot { price * METERS[1].2 } else { price }
+}
+
 /// `GET /api/retail/prices`
 pub(super) fn list(call: &Call, options: &ArmOptions) -> Response<Bytes> {
     let filter = match call.query.get("$filter").map(Filter::read) {

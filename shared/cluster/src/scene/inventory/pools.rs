@@ -2,12 +2,18 @@
 
 use jiff::{SignedDuration, tz::TimeZone};
 use model::{
+    ClassRef,
     disruption::{After, Budget, Hash, Policy, PoolHere, RackTimes},
     names,
 };
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::{Told, class_hash_key, lifetime};
-use crate::{crd::NodePool, look_scene::template_hash};
+use crate::{
+    crd::NodePool,
+    look_scene::{hash_of, template_hash},
+};
 
 /// What a replacement has to save where the pool does not say: in thousandths.
 const USUAL_SAVING: u32 = 50;
@@ -98,9 +104,18 @@ fn hash(pool: &NodePool) -> Hash {
     Hash { value: take(names::POOL_HASH), version: take(names::POOL_HASH_VERSION) }
 }
 
-/// What a class carries about itself, under the key that claims copy.
-pub fn class_hash(group: &str, kind: &str, annotations: &std::collections::BTreeMap<String, String>) -> Option<Hash> {
-    let key = class_hash_key(group, kind);
-    let value = annotations.get(&key)?.clone();
-    Some(Hash { value, version: annotations.get(&format!("{key}-version")).cloned().unwrap_or_default() })
+/// What a class is now: the hash that it carries about itself, as Karpenter writes it, else one of its spec.
+pub fn class_hash(class: &ClassRef, object: &Value) -> Hash {
+    let key = class_hash_key(&class.group, &class.kind);
+    let written = |key: &str| object["metadata"]["annotations"][key].as_str().map(str::to_owned);
+    match written(&key) {
+        Some(value) => Hash { value, version: written(&format!("{key}-version")).unwrap_or_default() },
+        None => Hash { value: hash_of(&object["spec"]), version: "pilotlight-v1".to_owned() },
+    }
+}
+
+/// The annotations by which a claim remembers what its class was.
+pub fn class_notes(class: &ClassRef, hash: &Hash) -> BTreeMap<String, String> {
+    let key = class_hash_key(&class.group, &class.kind);
+    BTreeMap::from([(format!("{key}-version"), hash.version.clone()), (key, hash.value.clone())])
 }
