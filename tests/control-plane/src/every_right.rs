@@ -298,6 +298,9 @@ async fn pods_of_every_provider(site: &Site, tag: &str) {
     let class = json!({ "apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass",
         "metadata": { "name": name(1) }, "spec": { "osDiskSizeGB": 128 } });
     azure.use_class(class);
+    // Whoever asks whether it can be paid counts all claims.
+    let cap = json!({ "pilotlight.dev/max-price-per-hour": "100" });
+    azure.beside.last_mut().unwrap()["metadata"]["annotations"] = cap;
     let mut scaleway = PodLife::new(site, Kind::Scaleway, &name(2), 0);
     scaleway.use_class(class_with_a_join_secret(&name(2)));
     tokio::join!(
@@ -366,11 +369,11 @@ pub async fn without_what_admission_asks_for(site: &Site) {
             "cannot set an ownerRef on a resource you can't delete",
             &node,
         ),
+        ("on-idle-timer", "timer-without-claims", "nodeclaims/finalizers", "cannot set blockOwnerDeletion", &node),
         ("on-nodeclaim", "with-both", "nothing of it", "", &node),
         ("on-pending-pod", "without-pools", "nodepools/finalizers", "cannot set blockOwnerDeletion", &claim),
-        ("on-pending-pod", "with-pools", "nothing of it", "", &claim),
-        ("on-idle-timer", "timer-without-claims", "nodeclaims/finalizers", "cannot set blockOwnerDeletion", &node),
         ("on-idle-timer", "timer-without-pools", "nodepools/finalizers", "cannot set blockOwnerDeletion", &claim),
+        ("on-pending-pod", "with-pools", "nothing of it", "", &claim),
     ];
     for (function, account, taken, refusal, asked) in cases {
         let less = taken.replace("finalizers", "nothing").replace("delete", "deletecollection");

@@ -5,6 +5,7 @@
 use faults::{KINDS, Kind, gpu_pod};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use std::time::Instant;
 
 use crate::{
     audit,
@@ -30,8 +31,10 @@ pub async fn idle_nodes_go(site: &Site) {
 async fn goes_when_idle(site: &Site, chronicle: &Chronicle, life: PodLife) {
     life.begin(site).await;
     let (claim, node) = life.until_running(site).await;
+    let idle_since = Instant::now();
     site.delete(&pod_path(&life.name)).await;
     until_all_is_gone(site, &life, &claim, &node).await;
+    println!("{:?}: {} was gone after {:.0?}", site.troupe.cast, life.name, idle_since.elapsed());
     let name = name(&claim);
     chronicle.was_in_this_order(&[
         format!("pod/{} leaving", life.name),
@@ -83,12 +86,16 @@ pub async fn is_replaced(site: &Site, chronicle: &Chronicle, life: PodLife) {
     let team = Team::new(&life.name);
     team.begin(site, &node).await;
     team.hold_successors(site).await;
+    let oversize_since = Instant::now();
     site.delete(&pod_path(&life.name)).await;
     team.until_an_eviction_is_refused(site).await;
+    let refused = oversize_since.elapsed();
     held_by_its_budget(site, &life, &team, &claim, &node).await;
     team.let_successors_go(site).await;
     until_all_is_gone(site, &life, &claim, &node).await;
 
+    let gone = oversize_since.elapsed();
+    println!("{:?}: {}: replaced and held after {refused:.0?}, gone after {gone:.0?}", site.troupe.cast, life.name);
     let replacement = life.claims(site).await.unwrap().pop().unwrap();
     let (old, new) = (name(&claim), name(&replacement));
     chronicle.was_in_this_order(&[
