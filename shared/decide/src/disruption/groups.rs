@@ -62,14 +62,23 @@ impl Search<'_, '_> {
         let board = self.choosing.board;
         let mut groups = self.groups(&self.taken);
         groups.sort_by_key(|group| group.nodes.iter().map(|at| self.taken.iter().position(|one| one == at)).min());
+        let mut stayed: BTreeSet<usize> = BTreeSet::new();
         for group in groups {
             let planned: Vec<_> =
                 group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
-            // They were narrowed when they were chosen, and nothing has changed since.
-            let Ok(narrowed) =
-                (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
-            else {
-                continue;
+            let narrowed =
+                if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) };
+            let narrowed = match narrowed {
+                Ok(narrowed) => narrowed,
+                // They were narrowed when they were chosen, but packed anew since: what may not go alone stays, and says why.
+                Err(stay) => {
+                    for at in group.nodes {
+                        self.choosing.gone[at] = false;
+                        self.choosing.stay(at, stay.clone());
+                        stayed.insert(at);
+                    }
+                    continue;
+                }
             };
             let claims = group.claims.iter().copied().zip(narrowed.into_iter().map(|(claim, _)| claim)).collect();
             let why = match (group.nodes.len(), group.claims.len()) {
@@ -81,8 +90,9 @@ impl Search<'_, '_> {
             let command = commands::replaced(self.choosing, &group.nodes, claims, Reason::Underutilized, &why);
             self.choosing.chosen.push(command);
         }
+        let went = self.taken.iter().filter(|at| !stayed.contains(*at));
         let taken: BTreeMap<usize, &str> =
-            self.taken.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].name())).collect();
+            went.map(|at| (board.candidates[*at].node, board.candidates[*at].name())).collect();
         let mut comes_from: BTreeMap<usize, &str> = BTreeMap::new();
         for (pod, home) in board.homes.iter().enumerate() {
             if let (Some(from), Spotted::Node(node)) = (taken.get(home), self.choosing.moving.spotted(pod)) {
