@@ -82,7 +82,8 @@ pub fn settle(
         settled.violations.extend(check(&known, &catalog, &answer).into_iter().map(|one| (round, one)));
         let places = answer.pods.iter().any(|pod| pod.on.is_some());
         // Karpenter's pods move by ordinary placing: first they come to rest.
-        let acts = !answer.disruptions.is_empty() && !(places && ways == Ways::Karpenters);
+        let waits = places && ways == Ways::Karpenters;
+        let acts = !answer.disruptions.is_empty() && !waits;
         if acts {
             let judged = disruption::check(&objects, &catalog, &answer, state.now, ways);
             settled.violations.extend(judged.into_iter().map(|one| (round, one)));

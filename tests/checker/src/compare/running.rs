@@ -3,10 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::Path;
+
+use jiff::Timestamp;
 
 use super::planner::nodes_answer;
 use super::{CompareError, Comparison};
 use crate::Rule;
+use crate::carry_out::State;
 use crate::disruption::Ways;
 use crate::random::World;
 use crate::settle::{Bill, Settled, begin, settle};
@@ -30,40 +34,20 @@ pub struct Played {
 impl Comparison {
     /// A cluster that runs, until nobody does anything more.
     pub fn running(&self, world: &World) -> Result<Played, CompareError> {
-        let name = format!("running-{}", world.seed);
-        let mut states = vec![begin(world)?, begin(world)?, begin(world)?];
-        if let Some(gpus) = states.last_mut() {
-            gpus.annotate_pools("pilotlight.dev/consolidate-gpu", "true");
-        }
-        let asked = |column: usize| match (column, &self.other) {
-            (0, _) => Some((&self.karpenter.program, Ways::Karpenters)),
-            (_, Some(other)) => Some((&other.program, Ways::Ours)),
-            (_, None) => None,
-        };
+        let mut states = [begin(world)?, begin(world)?, begin(world)?];
+        let [.., gpus] = &mut states;
+        gpus.annotate_pools("pilotlight.dev/consolidate-gpu", "true");
         let mut by: Vec<Settled> = Vec::new();
         for (column, state) in states.iter_mut().enumerate() {
-            let Some((program, ways)) = asked(column) else { continue };
-            let directory = self.directory.join(&name).join(column.to_string());
-            let ask = |cluster: &std::path::Path, catalog: &std::path::Path, now: jiff::Timestamp| {
-                nodes_answer(program, &name, cluster, catalog, now).map_err(|error| error.to_string())
-            };
-            let settled = settle(state, &world.catalog, &directory, ways, ROUNDS, &ask);
-            by.push(settled.map_err(|error| CompareError::Settle(name.clone(), error))?);
+            by.extend(self.settled(world, column, state, "begin")?);
         }
         // Budgets open and nodes age with time: everybody is asked once more at the time when the last one came to rest.
         let last = states.iter().map(|state| state.now).max().unwrap_or_default();
         for (column, (state, settled)) in states.iter_mut().zip(&mut by).enumerate() {
-            let Some((program, ways)) = asked(column) else { continue };
-            if state.now == last {
+            if std::mem::replace(&mut state.now, last) == last {
                 continue;
             }
-            state.now = last;
-            let directory = self.directory.join(&name).join(format!("{column}-later"));
-            let ask = |cluster: &std::path::Path, catalog: &std::path::Path, now: jiff::Timestamp| {
-                nodes_answer(program, &name, cluster, catalog, now).map_err(|error| error.to_string())
-            };
-            let later = settle(state, &world.catalog, &directory, ways, ROUNDS, &ask)
-                .map_err(|error| CompareError::Settle(name.clone(), error))?;
+            let Some(later) = self.settled(world, column, state, "later")? else { continue };
             settled.after = later.after;
             settled.evicted += later.evicted;
             settled.rounds += later.rounds;
@@ -73,8 +57,34 @@ impl Comparison {
             settled.violations.extend(later.violations);
             settled.in_vain.extend(later.in_vain);
         }
-        Ok(Played { world: name, themes: format!("{:?}", world.themes), by })
+        Ok(Played { world: name(world), themes: format!("{:?}", world.themes), by })
     }
+
+    /// What the planner of a column makes of a cluster; nothing if there is none.
+    fn settled(
+        &self,
+        world: &World,
+        column: usize,
+        state: &mut State,
+        part: &str,
+    ) -> Result<Option<Settled>, CompareError> {
+        let (program, ways) = match (column, &self.other) {
+            (0, _) => (&self.karpenter.program, Ways::Karpenters),
+            (_, Some(other)) => (&other.program, Ways::Ours),
+            (_, None) => return Ok(None),
+        };
+        let name = name(world);
+        let directory = self.directory.join(&name).join(format!("{column}-{part}"));
+        let ask = |cluster: &Path, catalog: &Path, now: Timestamp| {
+            nodes_answer(program, &name, cluster, catalog, now).map_err(|error| error.to_string())
+        };
+        let settled = settle(state, &world.catalog, &directory, ways, ROUNDS, &ask);
+        settled.map(Some).map_err(|error| CompareError::Settle(name.clone(), error))
+    }
+}
+
+fn name(world: &World) -> String {
+    format!("running-{}", world.seed)
 }
 
 /// Sums over clusters, and lists.
