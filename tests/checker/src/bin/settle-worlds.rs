@@ -43,7 +43,7 @@ fn play(arguments: &Arguments) -> Result<usize, SettleError> {
     let temporary = tempfile::tempdir().map_err(|error| SettleError::Write("a directory".into(), error))?;
     let keep = arguments.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     let mut wrong = 0;
-    let mut rounds = vec![0; 20];
+    let mut rounds = [0; 20];
     let (mut before, mut after) = (0.0, 0.0);
     for seed in arguments.seed..arguments.seed + arguments.worlds {
         let world = World::running(seed);
