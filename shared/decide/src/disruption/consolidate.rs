@@ -29,9 +29,9 @@ pub struct Search<'c, 'b> {
     stale: usize,
     /// Candidates that may be taken away, the best first.
     pub order: Vec<usize>,
-    /// Those that were, in the sets that they were taken in, with what it takes to undo it.
+    /// Those that were, and what it takes to undo it, set by set.
     pub taken: Vec<usize>,
-    steps: Vec<Step<'b>>,
+    steps: Vec<Trial<'b>>,
     /// What each claim costs as it may be bought.
     pub costs: BTreeMap<usize, u64>,
     /// Of each pool: what its nodes cost, and what disturbing all of them would.
@@ -39,14 +39,6 @@ pub struct Search<'c, 'b> {
     explained: usize,
     /// Candidates that had a reason to stay before.
     told: BTreeSet<usize>,
-}
-
-/// A set that was taken away.
-struct Step<'b> {
-    set: Vec<usize>,
-    /// Claims that were there did not grow by it.
-    without_growth: bool,
-    trial: Trial<'b>,
 }
 
 pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
@@ -215,7 +207,7 @@ impl<'c, 'b> Search<'c, 'b> {
             self.taken.push(*at);
         }
         let group = self.group_of(&trial.moved);
-        self.keep(set.to_vec(), without_growth, trial);
+        self.keep(without_growth, trial);
         if group.nodes.len() >= MOST_TOGETHER {
             group.claims.iter().for_each(|claim| self.choosing.moving.close_claim(*claim));
         }
@@ -228,11 +220,11 @@ impl<'c, 'b> Search<'c, 'b> {
         Ok(())
     }
 
-    fn keep(&mut self, set: Vec<usize>, without_growth: bool, trial: Trial<'b>) {
+    fn keep(&mut self, without_growth: bool, trial: Trial<'b>) {
         if without_growth {
             self.choosing.moving.let_grow(&trial);
         }
-        self.steps.push(Step { set, without_growth, trial });
+        self.steps.push(trial);
     }
 
     /// Takes everything that was taken, and more, away at once, if that is better than step by step.
@@ -241,10 +233,9 @@ impl<'c, 'b> Search<'c, 'b> {
             return false;
         }
         let before = self.choosing.moving.cost();
-        let mut sets = vec![];
-        while let Some(Step { set, without_growth, trial }) = self.steps.pop() {
+        let (saved, steps) = (self.choosing.moving.save(), self.steps.clone());
+        while let Some(trial) = self.steps.pop() {
             self.choosing.moving.undo(trial);
-            sets.push((set, without_growth));
         }
         let all = [&self.taken[..], more].concat();
         let mut trial = self.take_away(&all, false, still_time);
@@ -255,18 +246,12 @@ impl<'c, 'b> Search<'c, 'b> {
         if better {
             more.iter().for_each(|at| self.choosing.go(*at));
             self.taken.extend(more);
-            self.keep(all, false, trial);
-            return true;
+            self.keep(false, trial);
+        } else {
+            self.choosing.moving.restore(saved);
+            self.steps = steps;
         }
-        self.choosing.moving.undo(trial);
-        for (set, without_growth) in sets.into_iter().rev() {
-            let mut trial = self.take_away(&set, without_growth, still_time);
-            if set.len() > 1 {
-                self.choosing.moving.improve(&mut trial, still_time);
-            }
-            self.keep(set, without_growth, trial);
-        }
-        false
+        better
     }
 
     fn take_away(&mut self, set: &[usize], without_growth: bool, still_time: &mut dyn FnMut() -> bool) -> Trial<'b> {

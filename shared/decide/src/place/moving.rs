@@ -4,6 +4,7 @@
 //! their home to their last place, however many nodes go in between.
 
 mod full;
+mod saved;
 mod trial;
 
 use model::place::{ClaimPlanned, Scene, Why};

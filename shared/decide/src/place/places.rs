@@ -21,7 +21,7 @@ pub enum Kind {
     Claim(StateId),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Bucket {
     pub kind: Kind,
     /// With a GPU or the like: the last choice of a pod that asks for none.
@@ -58,6 +58,7 @@ pub struct Extra<'a> {
     pub partials: Vec<(usize, i64)>,
 }
 
+#[derive(Clone)]
 pub struct Places<'a> {
     pub nodes: usize,
     pub claims: Vec<Claim>,

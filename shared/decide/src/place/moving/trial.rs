@@ -7,6 +7,7 @@ use super::super::shapes::ShapeId;
 use super::Moving;
 
 /// What was tried, and what it takes to undo it.
+#[derive(Clone)]
 pub struct Trial<'a> {
     /// Pods that found no place.
     pub homeless: Vec<usize>,
@@ -27,6 +28,7 @@ pub struct Trial<'a> {
 }
 
 /// A claim as it was, with its room.
+#[derive(Clone)]
 struct Changed<'a> {
     at: usize,
     claim: Claim,
