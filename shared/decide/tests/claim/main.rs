@@ -1,6 +1,8 @@
 //! How a claim comes to life, as a specification: one file a subject, and a toy cloud that plays whole lives.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod failures;
 mod fixture;
 mod initialization;
