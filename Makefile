@@ -9,8 +9,9 @@ FUNCTIONS := on-pending-pod on-nodeclaim on-workspace on-idle-timer on-delete
 BINARIES := $(FUNCTIONS) forwarder pilotlight world
 PLATFORMS := tests/peers/platforms
 TOOLS := target/tools
-# How much `make peers` compares: random worlds, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
+# How much `make peers` compares: random worlds, clusters that run, the first of their seeds, and sizes of Karpenter's benchmark (500,2000).
 WORLDS ?= 200
+RUNNING ?= 100
 SEED ?= 1
 BENCH ?= 500
 # Folders with files that are not ours to hold, for `make bench`: diverse_<N>.csv of Karpenter's benchmark, the openb trace.
@@ -77,12 +78,17 @@ scaleway-peer: ## What the Scaleway provider sends against the OpenAPI document 
 	@SCALEWAY_OPENAPI="$(SCALEWAY_OPENAPI)" sh tests/peers/scaleway/run.sh
 
 .PHONY: peers
-peers: ## Karpenter's own scheduler and `pilotlight plan` on the same worlds: pods, cost, nodes, time; WORLDS=200 SEED=1 BENCH=500
+peers: ## Karpenter's scheduler and disruption beside `pilotlight plan` on the same worlds; WORLDS=200 RUNNING=100 SEED=1 BENCH=500
 	sh tests/peers/karpenter/setup.sh
 	cargo build --quiet --release --package checker --package pilotlight
 	target/release/compare-planners --oracle target/peers/karpenter-oracle --pilotlight target/release/pilotlight \
-	  --worlds $(WORLDS) --seed $(SEED) --bench $(BENCH)
+	  --worlds $(WORLDS) --running $(RUNNING) --seed $(SEED) --bench $(BENCH)
 	$(MAKE) scale
+
+.PHONY: settle
+settle: ## Random clusters that run, until no node goes any more, every decision judged; WORLDS=200 SEED=1
+	cargo build --quiet --release --package checker --package pilotlight
+	target/release/settle-worlds --pilotlight target/release/pilotlight --worlds $(WORLDS) --seed $(SEED)
 
 .PHONY: scale
 scale: build ## 1,000 nodes and 10,000 pods on a real control plane, then pods that wait: us beside Karpenter; PODS=200

@@ -3,13 +3,15 @@
 use core::time::Duration;
 use decide::provision::{Provisioning, Told, nominations, on_its_way};
 use jiff::Timestamp;
-use model::{Answer, Claim, PodNote, PodRef, Uid, names, place::Code};
+use model::{Answer, Claim, ConditionKind, PodNote, PodRef, Uid, names, place::Code};
 use std::collections::BTreeMap;
 
 use crate::read::Seen;
 
 /// Stock comes back, limits are raised, nodes get empty: a pod without a node is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// As long as others wait for what is coming: whom the scheduler puts there is its own choice, and one may be left over.
+const LOOK_AGAIN_SOON: Duration = Duration::from_secs(10);
 /// Time ran out over it.
 const GO_ON: Duration = Duration::from_secs(1);
 
@@ -28,13 +30,15 @@ pub struct Coming {
     pub expected: String,
 }
 
-/// For every pod that a claim is on its way for, whether or not it still waits.
+/// For every pod that a claim is on its way for, whether or not it still waits. A node that has come may be full of others
+/// already: that takes a look.
 pub fn coming(claims: &[Claim], now: Timestamp) -> BTreeMap<Uid, Coming> {
     let of_pod = |(uid, claim): (&str, &Claim)| {
         let expected = claim.annotations.get(names::EXPECTED).cloned().unwrap_or_default();
         Some((Uid::new(uid).ok()?, Coming { claim: claim.key.name.to_string(), expected }))
     };
-    nominations(claims, now).into_iter().filter_map(of_pod).collect()
+    let on_their_way = |(_, claim): &(&str, &Claim)| !claim.is(ConditionKind::Initialized);
+    nominations(claims, now).into_iter().filter(on_their_way).filter_map(of_pod).collect()
 }
 
 /// For every pod that waits, and those that are left to somebody else.
@@ -42,7 +46,9 @@ pub fn each(seen: &Seen, plan: &Provisioning) -> BTreeMap<Uid, Reply> {
     let left_out = seen.left_out().map(|(pod, why)| {
         (pod.uid.clone(), Reply { answer: Answer::nothing(format!("{}: {why}", words_for(pod))), note: None })
     });
-    let told = plan.pods.iter().map(|(pod, told)| (pod.uid.clone(), reply(plan, pod, told)));
+    let comes = |told: &Told| matches!(told, Told::Coming { .. } | Told::OnItsWay { .. } | Told::HasRoom { .. });
+    let again = if plan.pods.iter().any(|(_, told)| comes(told)) { LOOK_AGAIN_SOON } else { LOOK_AGAIN };
+    let told = plan.pods.iter().map(|(pod, told)| (pod.uid.clone(), reply(plan, pod, told, again)));
     left_out.chain(told).collect()
 }
 
@@ -54,7 +60,7 @@ impl Coming {
     }
 }
 
-fn reply(plan: &Provisioning, pod: &PodRef, told: &Told) -> Reply {
+fn reply(plan: &Provisioning, pod: &PodRef, told: &Told, again: Duration) -> Reply {
     let subject = words_for(pod);
     let answer = match told {
         Told::Coming { claim } => {
@@ -75,7 +81,7 @@ fn reply(plan: &Provisioning, pod: &PodRef, told: &Told) -> Reply {
                 // Nothing but another pod would change this.
                 Code::Invalid(_) | Code::NotServed => Answer::nothing(reason),
                 Code::OutOfTime => Answer::Later { reason, after: GO_ON },
-                _ => Answer::Later { reason, after: LOOK_AGAIN },
+                _ => Answer::Later { reason, after: again },
             }
         }
     };

@@ -43,7 +43,10 @@ async fn handle(parts: &Parts, decisions: &Decisions, event: PodPending) -> Answ
     let arrival = decisions.arrival();
     let pod = match read::waits(parts, &event).await {
         Waits::Yes(pod) => pod,
-        Waits::Answered(answer) => return answer,
+        Waits::Answered(answer) => match read::another_waits(parts, &event) {
+            Some(another) => another,
+            None => return answer,
+        },
     };
     let reply = decisions.reply(arrival, &pod, async || decide(parts, &pod, event.snapshot).await).await;
     act::tell_pods(&parts.cluster, NAME, reply.note.as_slice(), parts.now()).await;

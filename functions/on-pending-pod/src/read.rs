@@ -59,6 +59,13 @@ pub async fn waits(parts: &Parts, event: &PodPending) -> Waits {
     Waits::Yes(PodRef { namespace: namespace.clone(), name: object.name.clone(), uid: object.uid.clone() })
 }
 
+/// One event stands for all pods that wait: its own may have found a node since, and the others have not.
+pub fn another_waits(parts: &Parts, event: &PodPending) -> Option<PodRef> {
+    let SnapshotCarried::Carried(snapshot) = &event.snapshot else { return None };
+    let mut others = snapshot.unbound.iter().filter(|one| one.waits && one.pod.uid != event.pod.object.uid);
+    others.next().filter(|_| is_young(parts, snapshot)).map(|one| one.pod.clone())
+}
+
 pub async fn claims(parts: &Parts) -> Claims {
     match parts.cluster.claims().await {
         Ok(claims) => Claims::Seen(claims),

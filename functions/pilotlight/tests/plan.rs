@@ -84,6 +84,9 @@ fn play(folder: &Path, arguments: &[&str], least: usize) {
         let output = with_catalogue(&file, arguments);
         let mut missing = Vec::new();
         holds(&expected["answer"], &json(&output), "answer", &mut missing);
+        if arguments.contains(&"--consolidate") {
+            missing.extend(judged(&file, &output));
+        }
         assert!(missing.is_empty(), "{}: {missing:#?}", file.display());
         assert_eq!(output.status.code().map(Value::from).as_ref(), Some(&expected["exit"]), "{}", file.display());
         played += 1;
@@ -91,10 +94,22 @@ fn play(folder: &Path, arguments: &[&str], least: usize) {
     assert!(played >= least, "only {played} scenarios were found");
 }
 
+/// What the checker, which knows nothing of the decision, finds wrong with it.
+fn judged(file: &Path, output: &Output) -> Vec<String> {
+    let catalogue = fs::read_to_string(file.with_file_name("catalog.json")).unwrap();
+    let catalog = checker::Catalog::parse(&catalogue).unwrap();
+    let objects = checker::Objects::read(&[file.to_owned()]).unwrap();
+    let answer = serde_json::from_slice(&output.stdout).unwrap();
+    let (now, ways) = (NOW.parse().unwrap(), checker::disruption::Ways::Ours);
+    checker::disruption::check(&objects, &catalog, &answer, now, ways).iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn the_answer_has_the_fields_that_scripts_rely_on() {
     let answer = json(&with_catalogue(&folder().join("gpu.yaml"), &["-o", "json", "--repeat", "3"]));
     assert!(answer["solveMs"].as_f64().is_some_and(|ms| ms > 0.0));
+    let nothing = json(&with_catalogue(&folder().with_file_name("consolidate").join("empty.yaml"), &["-o", "json"]));
+    assert_eq!(nothing["pricePerHour"].to_string(), "0.0");
     let claim = &answer["claims"][0];
     for field in ["name", "nodePool", "labels", "taints", "requirements", "requests", "offerings", "pods"] {
         assert!(!claim[field].is_null(), "{field}: {claim}");

@@ -8,6 +8,7 @@
 //! | `leaving` | nodes that are unhealthy, too old or not what they should be: replaced, whatever it costs |
 //! | `empty` | nodes that nobody uses |
 //! | `consolidate`, `sets`, `bounds` | nodes whose pods are as well off for less money |
+//! | `judging` | whether taking nodes away pays |
 //! | `replacing` | what a replacement may be |
 //! | `groups`, `commands` | what was chosen, as commands that leave nothing to choose |
 
@@ -23,6 +24,7 @@ mod drift;
 mod empty;
 mod groups;
 mod held;
+mod judging;
 mod leaving;
 mod price;
 mod replacing;

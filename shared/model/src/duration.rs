@@ -59,6 +59,7 @@ fn scaled(number: &str, scale: i128) -> Option<i128> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::parse;
     use jiff::{SignedDuration, Timestamp};

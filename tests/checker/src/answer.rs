@@ -16,6 +16,42 @@ pub struct Answer {
     pub solve_ms: f64,
     /// CPU time of all threads; only the oracle tells it.
     pub cpu_ms: Option<f64>,
+    /// With `--consolidate`: the commands, and why each other node stays.
+    pub disruptions: Vec<DisruptionAnswer>,
+    pub kept: Vec<KeptAnswer>,
+    pub disrupt_ms: Option<f64>,
+}
+
+/// One command: nodes that go together, and what comes in their place.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct DisruptionAnswer {
+    pub nodes: Vec<String>,
+    pub action: String,
+    pub reason: String,
+    pub replacements: Vec<ClaimAnswer>,
+    pub saves_per_hour: f64,
+    pub terminate_first: bool,
+    /// Where each pod goes. Karpenter does not tell.
+    pub moves: Option<Vec<MoveAnswer>>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MoveAnswer {
+    /// `namespace/name`.
+    pub pod: String,
+    pub from: String,
+    /// `node/NAME`, `claim/NAME`, or later.
+    pub to: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptAnswer {
+    pub node: String,
+    pub reason: String,
+    pub code: String,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

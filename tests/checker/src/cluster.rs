@@ -60,7 +60,12 @@ impl Cluster {
 
     pub fn new(mut objects: Objects, catalog: &Catalog) -> Self {
         workloads::expand(&mut objects);
-        objects.pods.iter_mut().for_each(complete::pod);
+        for pod in &mut objects.pods {
+            if let Some(spec) = &mut pod.spec {
+                complete::run_by(spec, &objects.runtime_classes);
+            }
+            complete::pod(pod);
+        }
         objects.nodes.iter_mut().for_each(complete::node);
         complete::volume_claims(&mut objects.volume_claims, &objects.storage_classes);
         let machines = machines::assemble(&objects.nodes, &objects.claims, &objects.csi_nodes, catalog);
@@ -76,14 +81,27 @@ impl Cluster {
         let role = |pod: &Pod| role_of(pod, &machines, &by_node, &guarded);
         let pods: Vec<PodFacts> = objects.pods.into_iter().map(|pod| PodFacts::new(role(&pod), pod)).collect();
         let daemons = objects.daemon_sets.into_iter().map(|set| {
+            // Its newest pod shows what admission made of the template.
+            let own = |pod: &&PodFacts| {
+                let owners = pod.pod.metadata.owner_references.iter().flatten();
+                let of_set =
+                    owners.filter(|owner| owner.kind == "DaemonSet").any(|owner| owner.name == name(&set.metadata));
+                of_set && pod.namespace == namespace(&set.metadata) && !pods::is_terminal(&pod.pod)
+            };
+            let newest = pods.iter().filter(own).max_by_key(|pod| pod.pod.metadata.creation_timestamp.clone());
             let spec = set.spec.unwrap_or_default();
             let mut pod = Pod { metadata: set.metadata, spec: spec.template.spec, status: None };
             pod.metadata.labels = spec.template.metadata.and_then(|meta| meta.labels);
             if let Some(spec) = &mut pod.spec {
                 complete::pod_spec(spec);
             }
-            PodFacts::new(Role::Gone, pod)
+            let mut daemon = PodFacts::new(Role::Gone, pod);
+            if let Some(newest) = newest {
+                daemon.requests.clone_from(&newest.requests);
+            }
+            daemon
         });
+        let daemons: Vec<PodFacts> = daemons.collect();
         let mut namespaces: BTreeMap<String, Labels> = objects
             .namespaces
             .into_iter()
@@ -96,7 +114,7 @@ impl Cluster {
             labels.insert("kubernetes.io/metadata.name".to_owned(), name.clone());
         }
         Self {
-            daemons: daemons.collect(),
+            daemons,
             pods,
             pools: objects.pools,
             volumes: Volumes::new(objects.volume_claims, objects.volumes, objects.storage_classes),

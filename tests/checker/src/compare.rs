@@ -2,6 +2,7 @@
 
 mod planner;
 mod report;
+mod running;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::{fs, io};
 
 pub use planner::{Karpenter, Other, Planner, Run};
 pub use report::Report;
+pub use running::{NodesReport, Played};
 
 use crate::exact::{Optimum, optimum};
 use crate::random::World;
@@ -56,6 +58,8 @@ pub enum CompareError {
     Load(#[from] LoadError),
     #[error("{program} cannot be run: {source}")]
     Start { program: PathBuf, source: io::Error },
+    #[error("{0} cannot be played: {1}")]
+    Settle(String, #[source] crate::settle::SettleError),
     #[error("{program} failed on {world}: {words}")]
     Failed { program: PathBuf, world: String, words: String },
 }

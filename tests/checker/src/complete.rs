@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::{
     Node, PersistentVolumeClaim, Pod, PodAffinityTerm, PodSpec, ResourceRequirements, Taint,
 };
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 
@@ -32,9 +33,36 @@ pub fn pod_spec(spec: &mut PodSpec) {
             }
         }
     }
+    let asked: Vec<String> = spec
+        .init_containers
+        .iter()
+        .flatten()
+        .chain(&spec.containers)
+        .filter_map(|container| container.resources.as_ref()?.requests.as_ref())
+        .flat_map(|requests| requests.keys().cloned())
+        .collect();
     if let Some(resources) = &mut spec.resources {
+        // A limit of the whole pod says nothing about what its containers ask for themselves.
+        let own = resources.requests.clone().unwrap_or_default();
         request_limits(resources);
+        if let Some(requests) = &mut resources.requests {
+            requests.retain(|name, _| own.contains_key(name) || !asked.contains(name));
+        }
     }
+}
+
+/// What a RuntimeClass takes for itself, and where it can be found: admission writes it into every pod that names the class.
+pub fn run_by(spec: &mut PodSpec, classes: &[RuntimeClass]) {
+    let named = |class: &&RuntimeClass| class.metadata.name.is_some() && class.metadata.name == spec.runtime_class_name;
+    let Some(class) = classes.iter().find(named) else { return };
+    if spec.overhead.is_none() {
+        spec.overhead = class.overhead.as_ref().and_then(|overhead| overhead.pod_fixed.clone());
+    }
+    let Some(scheduling) = &class.scheduling else { return };
+    for (key, value) in scheduling.node_selector.iter().flatten() {
+        spec.node_selector.get_or_insert_default().entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    spec.tolerations.get_or_insert_default().extend(scheduling.tolerations.iter().flatten().cloned());
 }
 
 fn request_limits(resources: &mut ResourceRequirements) {

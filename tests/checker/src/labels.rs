@@ -32,6 +32,11 @@ pub fn normal(key: &str) -> &str {
         "beta.kubernetes.io/arch" => ARCH,
         "beta.kubernetes.io/os" => OS,
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE,
+        // Storage drivers have their own words for it.
+        "topology.disk.csi.azure.com/zone"
+        | "topology.ebs.csi.aws.com/zone"
+        | "topology.gke.io/zone"
+        | "topology.csi.scaleway.com/zone" => ZONE,
         other => other,
     }
 }

@@ -4,9 +4,11 @@
 //! What each rule demands, and where it is lenient, stands in the README and at the head of the rule's file.
 
 pub mod answer;
+pub mod carry_out;
 pub mod catalog;
 pub mod cluster;
 pub mod compare;
+pub mod disruption;
 pub mod exact;
 pub mod labels;
 pub mod load;
@@ -14,6 +16,7 @@ pub mod objects;
 pub mod placement;
 pub mod quantity;
 pub mod random;
+pub mod settle;
 
 mod alone;
 mod complete;
@@ -67,6 +70,20 @@ pub enum Rule {
     NodeLimit,
     /// A pod is left out although a new node just for it would do.
     LeftOut,
+    /// A node goes only for a reason that is so, and if nothing forbids it.
+    Candidate,
+    /// A pool's budgets: how many nodes go at a time.
+    Budget,
+    /// Every pod of a node that goes has another place, and nothing comes for nobody.
+    Moves,
+    /// What comes costs less than what goes, by enough.
+    Price,
+    /// A node goes before its replacement only where there is no room for both.
+    TerminateFirst,
+    /// A command holds even if no other one is carried out.
+    Independent,
+    /// Every node goes or stays, and what stays has a reason that is so.
+    Kept,
 }
 
 /// One thing that is wrong with a plan, in plain words.

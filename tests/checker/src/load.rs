@@ -5,7 +5,10 @@ use std::{fs, io};
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
+};
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use serde::de::DeserializeOwned;
@@ -44,6 +47,8 @@ pub struct Objects {
     pub csi_nodes: Vec<CSINode>,
     pub namespaces: Vec<Namespace>,
     pub budgets: Vec<PodDisruptionBudget>,
+    pub replication_controllers: Vec<ReplicationController>,
+    pub runtime_classes: Vec<RuntimeClass>,
 }
 
 impl Objects {
@@ -61,12 +66,7 @@ impl Objects {
 
     /// Takes the documents of one YAML text.
     pub fn add_yaml(&mut self, source: &str, text: &str) -> Result<(), LoadError> {
-        for (number, document) in documents(text).into_iter().enumerate() {
-            let at = format!("{source}, document {}", number + 1);
-            // No budget: a benchmark's file is as large as it is, and nobody attacks us with it.
-            let options = serde_saphyr::options! { budget: None };
-            let value: Value = serde_saphyr::from_str_with_options(document, options)
-                .map_err(|error| LoadError::Object { at: at.clone(), why: error.to_string() })?;
+        for (at, value) in values(source, text)? {
             self.add(&at, value)?;
         }
         Ok(())
@@ -98,9 +98,25 @@ impl Objects {
             "CSINode" => push(&mut self.csi_nodes, at, value),
             "Namespace" => push(&mut self.namespaces, at, value),
             "PodDisruptionBudget" => push(&mut self.budgets, at, value),
+            "ReplicationController" => push(&mut self.replication_controllers, at, value),
+            "RuntimeClass" => push(&mut self.runtime_classes, at, value),
             _ => Ok(()),
         }
     }
+}
+
+/// The documents of one YAML text as they are, each with its place.
+pub fn values(source: &str, text: &str) -> Result<Vec<(String, Value)>, LoadError> {
+    let read = |(number, document): (usize, &str)| {
+        let at = format!("{source}, document {}", number + 1);
+        // No budget: a benchmark's file is as large as it is, and nobody attacks us with it.
+        let options = serde_saphyr::options! { budget: None };
+        match serde_saphyr::from_str_with_options(document, options) {
+            Ok(value) => Ok((at, value)),
+            Err(error) => Err(LoadError::Object { at, why: error.to_string() }),
+        }
+    };
+    documents(text).into_iter().enumerate().map(read).collect()
 }
 
 fn push<T: DeserializeOwned>(list: &mut Vec<T>, at: &str, mut value: Value) -> Result<(), LoadError> {

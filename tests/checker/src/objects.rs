@@ -21,6 +21,20 @@ pub struct Requirement {
     pub min_values: Option<usize>,
 }
 
+impl Requirement {
+    /// Whether it has the values that its operator needs.
+    pub fn makes_sense(&self) -> bool {
+        match self.operator.as_str() {
+            "In" | "NotIn" => !self.values.is_empty(),
+            "Exists" | "DoesNotExist" => self.values.is_empty(),
+            "Gt" | "Lt" | "Gte" | "Lte" => {
+                matches!(self.values.as_slice(), [one] if one.parse::<i64>().is_ok_and(|number| number >= 0))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// `karpenter.sh/v1` NodePool.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -33,10 +47,46 @@ pub struct NodePool {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct NodePoolSpec {
+    pub disruption: PoolDisruption,
     pub template: Template,
     pub limits: BTreeMap<String, Quantity>,
     pub weight: Option<i32>,
     pub replicas: Option<i64>,
+}
+
+/// What a pool says about taking its nodes away; what it does not say is as Karpenter's schema has it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PoolDisruption {
+    pub consolidate_after: String,
+    pub consolidation_policy: String,
+    pub budgets: Vec<NodeBudget>,
+}
+
+/// How many nodes of a pool may go at a time.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct NodeBudget {
+    pub nodes: String,
+    pub reasons: Vec<String>,
+    pub schedule: Option<String>,
+    pub duration: Option<String>,
+}
+
+impl Default for PoolDisruption {
+    fn default() -> Self {
+        Self {
+            consolidate_after: "0s".to_owned(),
+            consolidation_policy: "WhenEmptyOrUnderutilized".to_owned(),
+            budgets: vec![NodeBudget::default()],
+        }
+    }
+}
+
+impl Default for NodeBudget {
+    fn default() -> Self {
+        Self { nodes: "10%".to_owned(), reasons: Vec::new(), schedule: None, duration: None }
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -75,6 +125,8 @@ pub struct NodeClaimSpec {
     pub startup_taints: Vec<Taint>,
     pub resources: ClaimResources,
     pub node_class_ref: NodeClassRef,
+    pub expire_after: Option<String>,
+    pub termination_grace_period: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -100,6 +152,7 @@ pub struct NodeClaimStatus {
     pub capacity: BTreeMap<String, Quantity>,
     pub allocatable: BTreeMap<String, Quantity>,
     pub conditions: Vec<Condition>,
+    pub last_pod_event_time: Option<String>,
 }
 
 impl NodePool {
@@ -118,10 +171,11 @@ impl NodePool {
         labels
     }
 
-    /// Whether new claims may be made from it: not static, not going, and not said to be unready.
+    /// Whether new claims may be made from it: not static, not going, not said to be unready, and one that can be read.
     pub fn is_open(&self) -> bool {
         let unready = self.status.conditions.iter().any(|one| one.type_ == "Ready" && one.status != "True");
-        self.spec.replicas.is_none() && self.metadata.deletion_timestamp.is_none() && !unready
+        let readable = self.spec.template.spec.requirements.iter().all(Requirement::makes_sense);
+        self.spec.replicas.is_none() && self.metadata.deletion_timestamp.is_none() && !unready && readable
     }
 }
 

@@ -48,11 +48,20 @@ pub fn not_ours(pod: &Pod) -> Option<&'static str> {
         Some("it has scheduling gates")
     } else if nominated.is_some_and(|name| !name.is_empty()) {
         Some("it is nominated for a node already")
+    } else if is_not_looked_at(pod) {
+        Some("the scheduler has not given up on it")
     } else if spec.resource_claims.iter().flatten().next().is_some() {
         Some("it asks for dynamic resources")
     } else {
         None
     }
+}
+
+/// The scheduler says something of it, and not that it found no node. Where a file says nothing, it did.
+fn is_not_looked_at(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref()).into_iter().flatten();
+    let said: Vec<_> = conditions.filter(|one| one.type_ == "PodScheduled").collect();
+    !said.is_empty() && said.iter().all(|one| one.reason.as_deref() != Some("Unschedulable"))
 }
 
 /// What a pod takes of its node, with `pods: 1`.

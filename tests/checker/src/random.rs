@@ -6,6 +6,7 @@ mod draw;
 mod machines;
 mod pods;
 mod pools;
+mod running;
 mod types;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +37,20 @@ pub enum Theme {
     Ports,
     Preferences,
     Malformed,
+    // What a cluster that runs is about besides.
+    PodBudgets,
+    NodeBudgets,
+    DoNotDisrupt,
+    Drift,
+    Expiry,
+    Balanced,
+    WhenEmpty,
+    Waits,
+    Restless,
+    MovesGpus,
+    SpotToSpot,
+    Costs,
+    Unready,
 }
 
 const THEMES: &[Theme] = &[
@@ -57,6 +72,37 @@ const THEMES: &[Theme] = &[
     Theme::Ports,
     Theme::Preferences,
     Theme::Malformed,
+];
+
+/// Themes of clusters that run. The first ones are about what pods demand.
+const RUNNING: &[Theme] = &[
+    Theme::Selectors,
+    Theme::Taints,
+    Theme::Weights,
+    Theme::Limits,
+    Theme::MinValues,
+    Theme::Gpu,
+    Theme::Daemons,
+    Theme::SpreadZone,
+    Theme::SpreadHost,
+    Theme::Affinity,
+    Theme::AntiAffinity,
+    Theme::Volumes,
+    Theme::Ports,
+    Theme::Leaving,
+    Theme::PodBudgets,
+    Theme::NodeBudgets,
+    Theme::DoNotDisrupt,
+    Theme::Drift,
+    Theme::Expiry,
+    Theme::Balanced,
+    Theme::WhenEmpty,
+    Theme::Waits,
+    Theme::Restless,
+    Theme::MovesGpus,
+    Theme::SpotToSpot,
+    Theme::Costs,
+    Theme::Unready,
 ];
 
 /// Themes in which nothing but resources, taints and selectors binds: [`crate::exact`] knows their best plan.
@@ -89,6 +135,18 @@ impl World {
         Self::build(seed, draw, themes, 12)
     }
 
+    /// A cluster that runs: 2 to 12 nodes with pods on them that keep every rule, none to five themes.
+    pub fn running(seed: u64) -> Self {
+        let mut draw = Draw::new(seed);
+        let count = draw.below(6);
+        let mut themes: Vec<Theme> = (0..count).map(|_| *draw.pick(RUNNING)).collect();
+        themes.sort_unstable();
+        themes.dedup();
+        let types = types::types(&mut draw, &themes);
+        let objects = running::objects(&mut draw, &themes, &types);
+        Self::written(seed, themes, &objects, &types)
+    }
+
     fn build(seed: u64, mut draw: Draw, mut themes: Vec<Theme>, most: usize) -> Self {
         themes.sort_unstable();
         themes.dedup();
@@ -96,9 +154,13 @@ impl World {
         let mut objects: Vec<Value> = pools::pools(&mut draw, &themes);
         objects.extend(machines::machines(&mut draw, &themes, &types));
         objects.extend(pods::pods(&mut draw, &themes, most));
+        Self::written(seed, themes, &objects, &types)
+    }
+
+    fn written(seed: u64, themes: Vec<Theme>, objects: &[Value], types: &[Value]) -> Self {
         let documents: Vec<String> =
             objects.iter().map(|object| serde_saphyr::to_string(object).unwrap_or_default()).collect();
-        let catalog = serde_json::to_string_pretty(&types).unwrap_or_default();
+        let catalog = serde_json::to_string_pretty(types).unwrap_or_default();
         Self { seed, themes, cluster: documents.join("---\n"), catalog }
     }
 

@@ -22,13 +22,19 @@ pub fn has_topology(pod: &PodFacts, cluster: &Cluster) -> bool {
 }
 
 pub fn check(placement: &Placement<'_>, answer: &Answer, found: &mut Vec<Violation>) {
+    let topology = topology::Topology::new(placement);
+    placing(&topology, answer, found);
+    left_out::check(&topology, found);
+}
+
+/// All but whether somebody was left out.
+pub fn placing(topology: &topology::Topology<'_, '_>, answer: &Answer, found: &mut Vec<Violation>) {
+    let placement = topology.placement;
     claims::check(placement, answer, found);
     node::check(placement, found);
     capacity::check(placement, found);
     limits::check(placement, found);
-    let topology = topology::Topology::new(placement);
-    anti_affinity::check(&topology, found);
-    affinity::check(&topology, found);
-    spread::check(&topology, found);
-    left_out::check(&topology, found);
+    anti_affinity::check(topology, found);
+    affinity::check(topology, found);
+    spread::check(topology, found);
 }

@@ -37,6 +37,10 @@ impl Volumes {
             if claim.metadata.deletion_timestamp.is_some() || phase == Some("Lost") {
                 return Err(format!("its volume claim {key} is lost or being deleted"));
             }
+            let named = spec.volume_name.as_deref().is_some_and(|name| !name.is_empty());
+            if named && phase == Some("Pending") {
+                return Err(format!("its volume claim {key} is not bound yet"));
+            }
             let class_name = spec.storage_class_name.as_deref().unwrap_or_default();
             let terms = match spec.volume_name.as_deref().filter(|name| !name.is_empty()) {
                 Some(volume) => self.bound(&key, volume)?,

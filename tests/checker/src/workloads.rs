@@ -46,6 +46,14 @@ pub fn expand(objects: &mut Objects) {
         let volumes = spec.volume_claim_templates.as_deref().unwrap_or_default();
         maker.spawn(&set.metadata, ("apps/v1", "StatefulSet"), &spec.template, wanted, volumes);
     }
+    for set in &objects.replication_controllers {
+        let Some(spec) = &set.spec else { continue };
+        if let Some(template) = &spec.template {
+            let ours = owned_by("ReplicationController", &set.metadata);
+            let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
+            maker.spawn(&set.metadata, ("v1", "ReplicationController"), template, wanted, &[]);
+        }
+    }
     for job in &objects.jobs {
         let Some(spec) = &job.spec else { continue };
         let mut wanted = i64::from(spec.parallelism.unwrap_or(1));
@@ -91,6 +99,7 @@ impl Maker {
             if !self.pod_names.insert(key(&pod.metadata)) {
                 continue;
             }
+            label(&mut pod, kind, name(owner), number - 1);
             pod.metadata.owner_references = Some(vec![OwnerReference {
                 api_version: api_version.to_owned(),
                 kind: kind.to_owned(),
@@ -120,6 +129,20 @@ impl Maker {
         volumes.retain(|one| one.name != volume_name);
         volumes.push(volume);
     }
+}
+
+/// The labels by which a controller tells its pods.
+fn label(pod: &mut Pod, kind: &str, owner: &str, number: usize) {
+    let own = name(&pod.metadata).to_owned();
+    let more = match kind {
+        "Job" => vec![("job-name", owner.to_owned()), ("batch.kubernetes.io/job-name", owner.to_owned())],
+        "StatefulSet" => {
+            vec![("statefulset.kubernetes.io/pod-name", own), ("apps.kubernetes.io/pod-index", number.to_string())]
+        }
+        _ => return,
+    };
+    let labels = pod.metadata.labels.get_or_insert_default();
+    labels.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
 }
 
 fn make_ephemeral_claims(objects: &mut Objects, taken: &mut HashSet<String>) {

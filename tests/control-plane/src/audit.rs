@@ -83,6 +83,15 @@ pub fn created(log: &Path, resource: &str, prefix: &str) -> Result<Vec<String>, 
     Ok(names.filter(|name| name.starts_with(prefix)).collect())
 }
 
+/// How every eviction of a pod whose name begins so was answered, in order.
+pub fn evictions(log: &Path, prefix: &str) -> Result<Vec<u16>, String> {
+    let asked = lines(log, "\"eviction\"")?.into_iter().filter_map(parts).filter(|(verb, object, _)| {
+        let name = object.name.as_deref().unwrap_or_default();
+        verb == "create" && object.subresource.as_deref() == Some("eviction") && name.starts_with(prefix)
+    });
+    Ok(asked.filter_map(|(_, _, code)| code).collect())
+}
+
 /// Those that have the text in them. A line that is still being written is passed over.
 fn lines(log: &Path, text: &str) -> Result<Vec<Line>, String> {
     let all = fs::read_to_string(log).map_err(|why| format!("{}: {why}", log.display()))?;

@@ -4,13 +4,16 @@
 pub mod account;
 pub mod audit;
 mod build;
+pub mod chronicle;
 pub mod command;
 pub mod compare;
 mod components;
 pub mod every_right;
 pub mod fleet;
+pub mod going;
 mod held;
 pub mod karpenter;
+pub mod late;
 pub mod lives;
 mod measure;
 mod orders;
@@ -24,6 +27,7 @@ mod seen;
 pub mod site;
 pub mod stagehand;
 mod supervisor;
+mod team;
 pub mod troupe;
 mod versions;
 

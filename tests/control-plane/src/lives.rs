@@ -65,7 +65,10 @@ impl Life {
         });
         let pool = json!({
             "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": { "name": pool },
-            "spec": { "template": { "spec": { "nodeClassRef": class, "requirements": requirements } } },
+            "spec": {
+                "template": { "spec": { "nodeClassRef": class, "requirements": requirements } },
+                "disruption": { "consolidateAfter": "Never" },
+            },
         });
         let class = json!({
             "apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass",
@@ -96,19 +99,27 @@ impl Life {
     }
 }
 
-/// A class of one machine of the rack. Nobody here waits for discs to spin down.
+/// A class of one machine of the rack with one GPU.
 pub fn rack_class(site: &Site, number: usize) -> Value {
-    let endpoint = |verb: &str| &site.clouds[&format!("GPU_NODE_{number}_SCALE_{verb}_ENDPOINT")];
-    let machine = format!("rack-{number}");
+    rack_class_of(site, &format!("rack-{number}"), &[(number, 1)])
+}
+
+/// A class of machines of the rack, each with so many GPUs; whoever has more draws more. Nobody here waits for discs to spin down.
+pub fn rack_class_of(site: &Site, name: &str, machines: &[(usize, u32)]) -> Value {
+    let endpoint = |number: usize, verb: &str| &site.clouds[&format!("GPU_NODE_{number}_SCALE_{verb}_ENDPOINT")];
+    let machine = |(number, gpus): &(usize, u32)| {
+        json!({
+            "name": format!("rack-{number}"), "gpu": { "count": gpus }, "capacity": { "cpu": "32", "memory": "256Gi" },
+            "energy": { "watts": 400 * gpus, "pricePerKWh": "0.31", "currency": "EUR", "asOf": "2026-11-01" },
+            "backEnd": { "seed": { "onURL": endpoint(*number, "UP"), "offURL": endpoint(*number, "DOWN") } },
+            "timing": { "minimumOnSeconds": 0, "coolDownSeconds": 0 },
+        })
+    };
     json!({
-        "apiVersion": "pilotlight.dev/v1alpha1", "kind": "PowerNodeClass", "metadata": { "name": machine },
+        "apiVersion": "pilotlight.dev/v1alpha1", "kind": "PowerNodeClass", "metadata": { "name": name },
         "spec": {
             "allowedHosts": ["127.0.0.0/8"], "allowHTTP": true,
-            "machines": [{
-                "name": machine, "gpu": { "count": 1 }, "capacity": { "cpu": "32", "memory": "256Gi" },
-                "backEnd": { "seed": { "onURL": endpoint("UP"), "offURL": endpoint("DOWN") } },
-                "timing": { "minimumOnSeconds": 0, "coolDownSeconds": 0 },
-            }],
+            "machines": machines.iter().map(machine).collect::<Vec<_>>(),
         },
     })
 }

@@ -65,7 +65,9 @@ impl PodLife {
         let mut pod = gpu_pod(name, 1);
         pod["spec"]["nodeSelector"] = json!({ "karpenter.sh/nodepool": name });
         pod["spec"]["terminationGracePeriodSeconds"] = json!(1);
-        let mut life = PodLife { name: name.to_owned(), kind, beside: vec![kind.pool(name)], pod, machine };
+        let mut pool = kind.pool(name);
+        pool["spec"]["disruption"] = json!({ "consolidateAfter": "Never" });
+        let mut life = PodLife { name: name.to_owned(), kind, beside: vec![pool], pod, machine };
         if kind == Kind::Power {
             life.use_class(rack_class(site, machine));
         }
@@ -77,6 +79,17 @@ impl PodLife {
         let pool = self.beside.last_mut().unwrap();
         pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] = class["metadata"]["name"].clone();
         self.beside.insert(0, class);
+    }
+
+    /// Its nodes may go as soon as nobody needs them, or needs less of them.
+    pub fn may_go(mut self) -> Self {
+        let pool = self.beside.last_mut().unwrap();
+        pool["spec"]["disruption"] = json!({ "consolidateAfter": "1s", "budgets": [{ "nodes": "100%" }] });
+        pool["metadata"]["annotations"] = json!({
+            "pilotlight.dev/consolidate-gpu": "true", "pilotlight.dev/idle-window": "1s",
+            "pilotlight.dev/minimum-on-time": "1s", "pilotlight.dev/cool-down": "1s",
+        });
+        self
     }
 
     pub async fn begin(&self, site: &Site) {
@@ -172,7 +185,7 @@ impl PodLife {
     }
 
     /// One claim was ever made, and one machine for it.
-    fn there_was_one_of_each(&self, site: &Site, claim: &Value) {
+    pub fn there_was_one_of_each(&self, site: &Site, claim: &Value) {
         let log = &site.control_plane.facts.audit_log;
         let made = audit::created(log, "nodeclaims", &format!("{}-", self.name)).unwrap();
         // A request whose sender was killed in the middle of it has no answer in the log: the claim is there all the same.

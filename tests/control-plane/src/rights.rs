@@ -14,18 +14,15 @@ use crate::{
 
 /// Asked for by an admission plugin on behalf of the process, so no request of its own shows it. Each is proved by taking
 /// it away.
-pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 5] = [
+pub const ASKED_BY_ADMISSION: [(&str, &str, &str, &str); 7] = [
     ("on-nodeclaim", "update", "karpenter.sh", "nodeclaims/finalizers"),
     ("on-nodeclaim", "delete", "", "nodes"),
     ("on-pending-pod", "update", "karpenter.sh", "nodepools/finalizers"),
+    ("on-idle-timer", "update", "karpenter.sh", "nodeclaims/finalizers"),
+    ("on-idle-timer", "update", "karpenter.sh", "nodepools/finalizers"),
     ("pilotlight", "update", "karpenter.sh", "nodeclaims/finalizers"),
     ("pilotlight", "update", "karpenter.sh", "nodepools/finalizers"),
 ];
-
-/// What only the timer asks for, when something happens that the suite does not bring about: a pool whose replacements keep
-/// failing, a Lease whose machine or holder is gone.
-const ASKED_SELDOM: [(&str, &str, &str, &str); 2] =
-    [("pilotlight", "patch", "karpenter.sh", "nodepools"), ("pilotlight", "delete", "coordination.k8s.io", "leases")];
 
 #[derive(Debug, Deserialize)]
 struct Role {
@@ -80,7 +77,7 @@ pub fn check(site: &Site, function: &str) {
     let used: BTreeSet<Use> = account.used.iter().map(|one| as_granted(one, &granted)).collect();
     let unseen = |one: &Use| {
         let line = (function, one.verb.as_str(), one.group.as_str(), one.resource.as_str());
-        ASKED_BY_ADMISSION.contains(&line) || ASKED_SELDOM.contains(&line)
+        ASKED_BY_ADMISSION.contains(&line)
     };
     let unused: BTreeSet<Use> = granted.difference(&used).filter(|one| !unseen(one)).cloned().collect();
     let missing: BTreeSet<Use> = used.difference(&granted).cloned().collect();

@@ -33,7 +33,7 @@ impl Seen {
 }
 
 /// Ends with the value.
-pub struct Watching(JoinHandle<()>);
+pub struct Watching(pub JoinHandle<()>);
 
 impl Drop for Watching {
     fn drop(&mut self) {

@@ -23,8 +23,12 @@ use crate::{
 /// The clouds' minutes are our seconds, or nearly so.
 pub const SPEED: f64 = 30.0;
 
-/// Machines that are switched by webhooks.
+/// Machines that are switched by webhooks: so many with one GPU, and after those so many with two and with five, in turn.
 pub const RACK: usize = 12;
+const LARGER: [u64; 8] = [2, 5, 2, 5, 2, 5, 2, 5];
+
+/// How often on-idle-timer is called: people do not wait half a minute here.
+const TICK: (&str, &str) = ("PILOTLIGHT_TICK", "2s");
 
 pub struct Site {
     pub control_plane: ControlPlane,
@@ -45,7 +49,9 @@ impl Site {
         prepare(&control_plane).await?;
         let (world, fleet, clouds) = beside(&control_plane, &client, |_| {}).await?;
         let programs = supervisor.parent().unwrap_or(Path::new("."));
-        let troupe = Troupe::engage(cast, programs, &control_plane, &client, &clouds).await?;
+        let mut told = clouds.clone();
+        told.insert(TICK.0.to_owned(), TICK.1.to_owned());
+        let troupe = Troupe::engage(cast, programs, &control_plane, &client, &told).await?;
         Ok(Site { control_plane, client, world, fleet, clouds, troupe })
     }
 }
@@ -113,8 +119,9 @@ pub async fn beside(
     let address: SocketAddr = address.parse().map_err(|why| said(&why))?;
     let clouds = Clouds::bind(address).await.map_err(|why| said(&why))?;
     let mut options = WorldOptions { beginning: Timestamp::now(), speed: SPEED, ..WorldOptions::default() };
-    options.power.machines =
-        (1..=RACK).map(|number| MachineOptions::new(&format!("rack-{number}"), BackEnd::Webhook, 1)).collect();
+    let gpus = core::iter::repeat_n(1, RACK).chain(LARGER);
+    let machine = |(at, gpus): (usize, u64)| MachineOptions::new(&format!("rack-{}", at + 1), BackEnd::Webhook, gpus);
+    options.power.machines = gpus.enumerate().map(machine).collect();
     change(&mut options);
     let fleet = Arc::new(JoinsHere::new(client.clone(), Clock::start_at(Timestamp::now(), options.speed)));
     let options = clouds.told_to(options);

@@ -112,6 +112,13 @@ impl Site {
         self.insist(&path, || request().body(body.clone()).unwrap()).await;
     }
 
+    /// As `kubectl patch --type merge`, of one object.
+    pub async fn patch(&self, path: &str, change: &Value) {
+        let body = change.to_string().into_bytes();
+        let request = || http::Request::patch(path).header("content-type", "application/merge-patch+json");
+        self.insist(path, || request().body(body.clone()).unwrap()).await;
+    }
+
     pub async fn delete(&self, path: &str) {
         self.insist(path, || http::Request::delete(path).body(Vec::new()).unwrap()).await;
     }
@@ -136,7 +143,11 @@ pub fn path_of(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]).to_lowercase());
     let root = if version.contains('/') { "apis" } else { "api" };
-    let plural = if kind.ends_with('s') { format!("{kind}es") } else { format!("{kind}s") };
+    let plural = match kind.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if kind.ends_with('s') => format!("{kind}es"),
+        None => format!("{kind}s"),
+    };
     let place = object["metadata"]["namespace"].as_str().map(|one| format!("namespaces/{one}/")).unwrap_or_default();
     format!("/{root}/{version}/{place}{plural}/{}", text(&object["metadata"]["name"]))
 }

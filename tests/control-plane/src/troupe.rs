@@ -30,12 +30,25 @@ impl Cast {
     /// In the order in which they start. Each is also the name of its program and of its account.
     pub fn members(self) -> &'static [&'static str] {
         match self {
-            Cast::Apart => &["on-pending-pod", "on-nodeclaim", "on-delete", FORWARDER],
+            Cast::Apart => &["on-pending-pod", "on-nodeclaim", "on-delete", TIMER, FORWARDER],
             Cast::Together => &[ALL_IN_ONE],
         }
     }
 
-    /// Who hears the watches, and so knows what functions answer.
+    /// Those that are told what happens to objects.
+    pub fn functions_with_events(self) -> impl Iterator<Item = &'static str> {
+        self.members().iter().copied().filter(|name| name.starts_with("on-") && *name != TIMER)
+    }
+
+    /// Who goes on with commands that take nodes away.
+    pub fn ticked(self) -> &'static str {
+        match self {
+            Cast::Apart => TIMER,
+            Cast::Together => ALL_IN_ONE,
+        }
+    }
+
+    /// Who hears the watches and sends the ticks, and so knows what functions answer.
     pub fn listener(self) -> &'static str {
         match self {
             Cast::Apart => FORWARDER,
@@ -45,6 +58,7 @@ impl Cast {
 }
 
 const FORWARDER: &str = "forwarder";
+const TIMER: &str = "on-idle-timer";
 const ALL_IN_ONE: &str = "pilotlight";
 
 /// Whoever has it may call functions: nobody but this machine, for as long as a test lasts.
@@ -113,7 +127,12 @@ impl Troupe {
         }
     }
 
-    /// Starts it again, and waits until it listens.
+    /// Ends it as `kill -9` does, starts it again, and waits until it listens.
+    pub async fn kill_and_start(&self, name: &str) -> Result<(), String> {
+        self.start(name).await
+    }
+
+    /// Starts it, anew if it runs, and waits until it listens.
     pub async fn start(&self, name: &str) -> Result<(), String> {
         let address = match self.members().get_mut(name) {
             Some(member) => {

@@ -84,10 +84,7 @@ async fn live_through(site: &Site, life: PodLife, victim: Victim) {
 
 async fn hit(site: &Site, victim: Victim) {
     match victim {
-        Victim::Program(name) => {
-            site.troupe.kill(name);
-            site.troupe.start(name).await.unwrap();
-        }
+        Victim::Program(name) => site.troupe.kill_and_start(name).await.unwrap(),
         Victim::Part(component) => site.control_plane.restart(component).await.unwrap(),
     }
 }

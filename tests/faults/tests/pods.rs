@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use faults::{KINDS, Kind, Theatre, gpu_pod};
+use faults::{FUNCTIONS, KINDS, Kind, Theatre, gpu_pod};
 use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
 use model::names;
 use serde_json::{Value, json};
+use stage::Copy;
 use std::time::Duration;
 use world::{
     deliveries::DeliveryFaults,
@@ -145,6 +148,70 @@ async fn a_pod_whose_claim_is_gone_gets_another_while_others_wait_for_theirs() {
         theatre.until("the pod runs", |theatre| theatre.runs(name)).await;
     }
     theatre.world.check(SignedDuration::ZERO).unwrap();
+}
+
+/// Somebody else may be sooner on a node that has come.
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_node_cannot_be_used_when_it_comes_gets_another_soon() {
+    gets_another_soon(&[]).await;
+    // One that cannot be served waits all the while, and holds nobody up.
+    gets_another_soon(&[gpu_pod("too-large", 64)]).await;
+}
+
+async fn gets_another_soon(beside: &[Value]) {
+    let mut theatre = Theatre::open().await;
+    theatre.forward(1, DeliveryFaults::default());
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    for pod in beside {
+        theatre.create_pod(pod.clone()).await;
+    }
+    theatre.create_pod(gpu_pod("train", 8)).await;
+    let name = only_claim(&theatre).await["metadata"]["name"].as_str().unwrap().to_owned();
+    theatre.until("its node is there", |theatre| !theatre.node_of(&name).is_empty()).await;
+    let nodes: Api<Node> = Api::all(theatre.world.client("person"));
+    nodes.cordon(&theatre.node_of(&name)).await.unwrap();
+    theatre.until("the node is up", |theatre| theatre.is_ready(&name)).await;
+    let up_at = theatre.world.clock.now();
+    theatre.until("another node is made", |theatre| theatre.all_claims().len() == 2).await;
+    let took = theatre.world.clock.now().duration_since(up_at);
+    assert!(took <= SignedDuration::from_secs(20), "{took:#}");
+    theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+    stays_quiet(&theatre).await;
+    assert_eq!(theatre.all_claims().len(), 2);
+}
+
+/// The event that stands for all pods may be of one that has found its node since.
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_has_its_node_by_now_does_not_keep_others_waiting() {
+    let theatre = Theatre::open().await;
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    theatre.make_node("elsewhere", json!({}), json!([])).await;
+    let mut bound = gpu_pod("bound", 1);
+    bound["spec"]["nodeName"] = "elsewhere".into();
+    theatre.create_pod(bound).await;
+    theatre.create_pod(gpu_pod("train", 1)).await;
+    let is_told = |theatre: &Theatre| theatre.pod("train").unwrap()["status"]["conditions"].is_array();
+    theatre.until("the scheduler has looked", is_told).await;
+    let about = |name: &str| json!({"namespace": "default", "name": name, "uid": theatre.pod(name).unwrap()["metadata"]["uid"]});
+    let (mut pod, mut waits) = (about("bound"), about("train"));
+    pod["resourceVersion"] = "1".into();
+    pod["requests"] = json!({"nvidia.com/gpu": "1"});
+    waits["waits"] = true.into();
+    let event = json!({
+        "specversion": "1.0",
+        "type": "dev.pilotlight.pod.pending.v1",
+        "source": "world",
+        "id": "1",
+        "subject": "default/bound",
+        "data": {
+            "pod": pod,
+            "snapshot": {"version": 2, "takenAt": theatre.world.clock.now().to_string(), "unbound": [waits]},
+        },
+    });
+    let copy = Copy::start(&theatre.world, "pilotlight", &FUNCTIONS).unwrap();
+    let answer = copy.call("on-pending-pod", &event.to_string()).await.unwrap();
+    assert!(answer.reason().starts_with("pod default/train: NodeClaim gpu-"), "{answer:?}");
+    assert_eq!(theatre.all_claims().len(), 1, "one for the pod that waits");
 }
 
 #[tokio::test(start_paused = true)]

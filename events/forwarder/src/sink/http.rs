@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use core::time::Duration;
 use host::{parts::Clock, settings::Secret, signature};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use model::Answer;
-use provider_aks::{AzureTokens, HiddenText, Tokens};
+use provider_aks::{HiddenText, Tokens};
 use schema::{AnswerBody, CloudEvent, answer::ANSWER_TYPE};
 use std::sync::Arc;
 use url::Url;
@@ -28,7 +28,7 @@ pub struct HttpSettings {
 #[derive(Clone)]
 pub struct EntraSettings {
     pub scope: String,
-    pub tokens: Arc<AzureTokens>,
+    pub tokens: Arc<dyn Tokens>,
 }
 
 /// One function behind a URL.
@@ -65,23 +65,30 @@ impl HttpSink {
         }
         builder.body(body).map_err(|error| error.to_string())
     }
+
+    /// A token may end before its time: one that is not taken is replaced once.
+    async fn send(&self, letter: &Letter) -> Result<Response<Bytes>, String> {
+        let response = self.send_once(letter).await?;
+        let Some(entra) = self.settings.entra.as_ref().filter(|_| response.status() == StatusCode::UNAUTHORIZED) else {
+            return Ok(response);
+        };
+        entra.tokens.forget();
+        self.send_once(letter).await
+    }
+
+    async fn send_once(&self, letter: &Letter) -> Result<Response<Bytes>, String> {
+        let request = self.request(letter).await?;
+        let at = || self.url.host_str().unwrap_or_default();
+        self.web.send(request).await.map_err(|why| format!("{}: {why}", at()))
+    }
 }
 
 #[async_trait]
 impl Sink for HttpSink {
     async fn deliver(&self, _: &'static str, letter: &Letter) -> Told {
-        let request = match self.request(letter).await {
-            Ok(request) => request,
-            Err(why) => return Told::unheard(why),
-        };
-        match self.web.send(request).await {
-            Ok(response) => {
-                if let (401, Some(entra)) = (response.status().as_u16(), &self.settings.entra) {
-                    entra.tokens.forget();
-                }
-                told(&response)
-            }
-            Err(why) => Told::unheard(format!("{}: {why}", self.url.host_str().unwrap_or_default())),
+        match self.send(letter).await {
+            Ok(response) => told(&response),
+            Err(why) => Told::unheard(why),
         }
     }
 }

@@ -1,16 +1,24 @@
 //! Signed CloudEvents over real HTTP, to the server that functions are served by.
 
+use async_trait::async_trait;
 use forwarder::{
     event::Letter,
     settings::Settings,
-    sink::{FUNCTIONS, Told},
+    sink::{EntraSettings, FUNCTIONS, HttpSettings, HttpSink, Sink as _, Told},
     sinks,
 };
 use host::{Deliverer, Function, SettingSource, platform::http::Http};
 use jiff::Timestamp;
 use model::{Answer, NodeClaimChanged};
+use provider_aks::{TokenError, Tokens};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -134,4 +142,57 @@ async fn statuses_mean_what_brokers_mean_by_them() {
 async fn azure_functions_get_their_key() {
     let (_, sent) = foreign(202, &[], "", &[("PILOTLIGHT_FUNCTIONS_KEY", "a-key")]).await;
     assert_eq!(sent["headers"]["x-functions-key"], "a-key");
+}
+
+/// Tokens of Entra ID, numbered: whoever forgets one gets the next.
+#[derive(Default)]
+struct Numbered(AtomicUsize);
+
+#[async_trait]
+impl Tokens for Numbered {
+    async fn token(&self, scope: &str) -> Result<String, TokenError> {
+        Ok(format!("{scope}-{}", self.0.load(Ordering::SeqCst)))
+    }
+
+    fn forget(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// What was sent as whom to a server that answers so, and what is made of that.
+async fn as_somebody(status: u16) -> (Told, Vec<String>) {
+    let double = crate::lambda_sink::Double::start(status, &[], "").await;
+    let entra = EntraSettings { scope: "api://app".to_owned(), tokens: Arc::new(Numbered::default()) };
+    let settings = HttpSettings { entra: Some(entra), ..HttpSettings::default() };
+    let sink = HttpSink::new(double.url.parse().unwrap(), settings, Arc::default(), Arc::new(Timestamp::now));
+    let told = sink.deliver("on-nodeclaim", &letter("done")).await;
+    let bearer =
+        |request: crate::lambda_sink::Arrived| request.headers.get("authorization").cloned().unwrap_or_default();
+    (told, double.requests().into_iter().map(bearer).collect())
+}
+
+#[tokio::test]
+async fn azure_functions_get_a_token_and_one_that_is_not_taken_is_replaced_once() {
+    assert_eq!(as_somebody(202).await, (Told::Accepted, vec!["Bearer api://app-0".to_owned()]));
+    let (told, sent) = as_somebody(401).await;
+    assert_eq!(sent, ["Bearer api://app-0", "Bearer api://app-1"]);
+    assert!(matches!(&told, Told::Answered(Answer::Refused { reason }) if reason.contains("401")), "{told:?}");
+    assert_eq!(as_somebody(403).await.1.len(), 1, "who may not, may not with another token either");
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_sent_and_it_is_tried_again() {
+    let double = crate::lambda_sink::Double::start(202, &[], "").await;
+    let nobody = [
+        ("PILOTLIGHT_SINK", double.url.as_str()),
+        ("PILOTLIGHT_ALLOW_UNSIGNED", "true"),
+        ("PILOTLIGHT_ENTRA_SCOPE", "api://app/.default"),
+        ("AZURE_TENANT_ID", "tenant"),
+        ("AZURE_CLIENT_ID", "client"),
+        ("AZURE_CLIENT_SECRET", "secret"),
+        ("AZURE_AUTHORITY_HOST", "https://127.0.0.1:1/"),
+    ];
+    let told = deliver(&nobody, "done").await;
+    assert!(matches!(&told, Told::Unheard { why, .. } if why.contains("no token from Entra ID")), "{told:?}");
+    assert_eq!(double.requests().len(), 0);
 }

@@ -118,7 +118,8 @@ impl Answer {
         }
         Answer {
             pods: pods(source, read, placing),
-            price_per_hour: claims.iter().filter_map(|claim| claim.offerings.first()?.price).sum(),
+            // Nothing at all adds up to -0.
+            price_per_hour: claims.iter().filter_map(|claim| claim.offerings.first()?.price).sum::<f64>() + 0.0,
             claims,
             solve_ms: solve.as_secs_f64() * 1e3,
             out_of_time: placing.out_of_time,

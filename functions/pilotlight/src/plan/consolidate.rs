@@ -99,7 +99,8 @@ fn told(decision: &Decision, read: &SceneRead, mut lists: Lists<'_>, took: Durat
         code: one.code.as_str(),
     };
     Consolidation {
-        saves_per_hour: decision.disruptions.iter().map(|one| one.saves as f64 / 1e6).sum(),
+        // Nothing at all adds up to -0.
+        saves_per_hour: decision.disruptions.iter().map(|one| one.saves as f64 / 1e6).sum::<f64>() + 0.0,
         disruptions,
         kept: decision.kept.iter().map(kept).collect(),
         disrupt_ms: took.as_secs_f64() * 1e3,

@@ -224,6 +224,12 @@ impl<'b> Choosing<'b> {
         self.budgets.take(of.pool, 1);
     }
 
+    /// It was to go and stays after all, with the budget that it had: nothing more is chosen in its place.
+    pub fn come_back(&mut self, candidate: usize, stay: Stay) {
+        self.gone[candidate] = false;
+        self.stay(candidate, stay);
+    }
+
     pub fn decision(mut self) -> Decision {
         let board = self.board;
         let scene = &board.situation.provision.scene;
@@ -232,15 +238,6 @@ impl<'b> Choosing<'b> {
             let stay = self.stays[at].take();
             let unsaid = || Stay::new(KeptCode::NotCheaper, "nothing would be saved without it");
             kept.push((board.candidates[at].node, stay.unwrap_or_else(unsaid)));
-        }
-        // A command whose replacement cannot be made takes nothing away.
-        self.chosen.retain(|one| !one.nodes.is_empty());
-        for at in (0..board.candidates.len()).filter(|at| self.gone[*at]) {
-            let name = scene.nodes.get(board.candidates[at].node).map(|node| &node.name);
-            if !self.chosen.iter().flat_map(|one| &one.nodes).any(|leaving| Some(&leaving.node) == name) {
-                let words = "no replacement can be made for it now";
-                kept.push((board.candidates[at].node, Stay::new(KeptCode::NoOtherPlace, words)));
-            }
         }
         let expiring = self.staying().into_iter().filter_map(|at| board.candidates[at].expires_at());
         let soon = kept.iter().filter_map(|(_, stay)| stay.until).chain(expiring);

@@ -2,11 +2,12 @@
 
 use model::{
     PodRef,
-    disruption::{Disruption, Leaving, Move, Order, Reason, Remedy, Replacement, To},
+    disruption::{Disruption, KeptCode, Leaving, Move, Order, Reason, Remedy, Replacement, To},
     place::ClaimPlanned,
 };
 
 use super::{
+    Stay,
     board::{Board, Choosing},
     candidate::Candidate,
 };
@@ -51,26 +52,25 @@ pub fn replacement(
     claims: &[usize],
     reason: Reason,
     why: &str,
-) -> Disruption {
+) -> Result<Disruption, Stay> {
     let planned = claims.iter().filter_map(|claim| Some((*claim, choosing.moving.planned(*claim)?))).collect();
     replaced(choosing, set, planned, reason, why)
 }
 
-/// The same with claims that were narrowed to what they may be.
+/// The same with claims that were narrowed to what they may be. Without all of its replacements nothing goes.
 pub fn replaced(
     choosing: &mut Choosing<'_>,
     set: &[usize],
     claims: Vec<(usize, ClaimPlanned)>,
     reason: Reason,
     why: &str,
-) -> Disruption {
+) -> Result<Disruption, Stay> {
     let board = choosing.board;
-    let (mut replacements, mut positions, mut cost, mut refused) = (vec![], vec![], 0_i64, false);
+    let (mut replacements, mut positions, mut cost) = (vec![], vec![], 0_i64);
     for (claim, planned) in claims {
-        let Ok(made) = choosing.maker.make(&board.scene, &planned) else {
-            refused = true;
-            continue;
-        };
+        let made = choosing.maker.make(&board.scene, &planned).map_err(|refusal| {
+            Stay::new(KeptCode::NoOtherPlace, format!("{why}, but no replacement can be made: {refusal}"))
+        })?;
         cost += price(board, &planned).unwrap_or(0);
         let pods = planned.pods.iter().filter_map(|pod| board.pods.get(*pod).copied()).collect();
         positions.push(claim);
@@ -92,10 +92,9 @@ pub fn replaced(
     }
     let prices = sorted.iter().map(|at| i64::try_from(board.candidates[*at].price()).unwrap_or(i64::MAX));
     let only = sorted.first().filter(|_| sorted.len() == 1).map(|at| &board.candidates[*at]);
-    Disruption {
+    Ok(Disruption {
         reason,
-        // Without all of its replacements nothing goes: a command of no nodes is none.
-        nodes: sorted.iter().filter(|_| !refused).map(|at| leaving(&board.candidates[*at])).collect(),
+        nodes: sorted.iter().map(|at| leaving(&board.candidates[*at])).collect(),
         replacements,
         order: Order::ReplaceFirst,
         remedy: Remedy::Replace,
@@ -103,7 +102,7 @@ pub fn replaced(
         saves: prices.sum::<i64>() - cost,
         drain_within: only.and_then(|of| drain_within(of, reason)),
         why: why.to_owned(),
-    }
+    })
 }
 
 /// What a claim costs at its cheapest.

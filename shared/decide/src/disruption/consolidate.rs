@@ -4,27 +4,22 @@
 //! new claims. What was chosen stays open: a later node's pods may join an earlier claim, and a node that pods were sent to may go
 //! itself, so that three become one and every pod moves once.
 
-use model::disruption::{KeptCode, Policy, Reason};
+use model::disruption::{KeptCode, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    Stay,
-    board::Choosing,
-    bounds::Bounds,
-    candidate,
-    replacing::{self, money},
-    sets,
-};
-use crate::place::moving::{GivesBack, Spotted, Trial};
+use super::{Stay, board::Choosing, bounds::Bounds, candidate, replacing::money, sets};
+use crate::place::moving::{GivesBack, Trial};
 
-/// What Balanced asks for: a saving is worth a disturbance of at most twice its share.
-const BALANCED: f64 = 0.5;
 /// Rounds over all candidates: what one round frees, the next may use.
 const ROUNDS: usize = 3;
 /// How many times the bounds go stale before they are made anew.
 const STALE: usize = 16;
 /// With no more candidates than this, a set that does not pay is tried once more beside the claims that are there.
 const MOST_AGAIN: usize = 200;
+/// A command of so many nodes is large enough: all of it waits for the last of its replacements.
+const MOST_TOGETHER: usize = 20;
+/// With more claims than this they are not packed anew for each set: that would take longer than it is worth.
+const MOST_REPACKED: usize = 40;
 /// How many nodes are told in detail why their pods find no other place.
 const EXPLAINED: usize = 50;
 
@@ -38,9 +33,9 @@ pub struct Search<'c, 'b> {
     pub taken: Vec<usize>,
     steps: Vec<Step<'b>>,
     /// What each claim costs as it may be bought.
-    costs: BTreeMap<usize, u64>,
+    pub costs: BTreeMap<usize, u64>,
     /// Of each pool: what its nodes cost, and what disturbing all of them would.
-    pools: BTreeMap<usize, (u64, f64)>,
+    pub pools: BTreeMap<usize, (u64, f64)>,
     explained: usize,
     /// Candidates that had a reason to stay before.
     told: BTreeSet<usize>,
@@ -88,13 +83,13 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
         return;
     }
     let mut search = Search::new(choosing, order);
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let before = search.taken.len();
         search.one_by_one(still_time);
-        sets::several(&mut search, still_time);
-        if search.taken.len() == before || search.choosing.out_of_time {
+        if search.choosing.out_of_time || (round > 0 && search.taken.len() == before) {
             break;
         }
+        sets::several(&mut search, still_time);
     }
     sets::anew(&mut search, still_time);
     search.finish();
@@ -109,6 +104,7 @@ impl<'c, 'b> Search<'c, 'b> {
             sum.1 += of.cost;
         }
         let bounds = Bounds::new(choosing);
+        choosing.moving.look_who_is_full();
         let (taken, steps, costs) = (vec![], vec![], BTreeMap::new());
         let told = order.iter().copied().filter(|at| choosing.stays[*at].is_some()).collect();
         Search { choosing, bounds, stale: 0, order, taken, steps, costs, pools, explained: 0, told }
@@ -144,12 +140,15 @@ impl<'c, 'b> Search<'c, 'b> {
         set.iter().map(|at| self.choosing.board.candidates[*at].price()).sum()
     }
 
+    /// What new nodes for the pods of a set cost at the least.
+    pub fn least(&mut self, set: &[usize]) -> u64 {
+        let nodes: Vec<usize> = set.iter().map(|at| self.choosing.board.candidates[*at].node).collect();
+        self.bounds.least(self.choosing, &nodes)
+    }
+
     /// Whether taking a set away could pay at all, as far as that can be told without trying.
     pub fn may_pay(&mut self, set: &[usize]) -> Result<(), Stay> {
-        let board = self.choosing.board;
-        let nodes: Vec<usize> = set.iter().map(|at| board.candidates[*at].node).collect();
-        let price = self.price(set);
-        let least = self.bounds.least(self.choosing, &nodes);
+        let (price, least) = (self.price(set), self.least(set));
         if least < price {
             return Ok(());
         }
@@ -202,7 +201,8 @@ impl<'c, 'b> Search<'c, 'b> {
         let verdict = match trial.homeless.first().copied() {
             Some(pod) => Err(self.homeless(pod)),
             None => {
-                let repacked = set.len() > 1 && self.choosing.moving.improve(&mut trial, still_time);
+                let few = set.len() > 1 && self.choosing.moving.claims_in_use() <= MOST_REPACKED;
+                let repacked = few && self.choosing.moving.improve(&mut trial, still_time);
                 self.judge(set, &trial.moved, before, repacked)
             }
         };
@@ -214,11 +214,16 @@ impl<'c, 'b> Search<'c, 'b> {
             self.choosing.go(*at);
             self.taken.push(*at);
         }
+        let group = self.group_of(&trial.moved);
         self.keep(set.to_vec(), without_growth, trial);
+        if group.nodes.len() >= MOST_TOGETHER {
+            group.claims.iter().for_each(|claim| self.choosing.moving.close_claim(*claim));
+        }
         self.stale += 1;
         if self.stale >= STALE {
             self.stale = 0;
             self.bounds.refresh(self.choosing);
+            self.choosing.moving.look_who_is_full();
         }
         Ok(())
     }
@@ -285,98 +290,4 @@ impl<'c, 'b> Search<'c, 'b> {
         };
         Stay::new(KeptCode::NoOtherPlace, format!("pod {name} finds no other place{why}"))
     }
-
-    /// Whether it pays. The pods stand where they would go.
-    fn judge(&mut self, set: &[usize], moved: &[usize], before: u64, repacked: bool) -> Result<(), Stay> {
-        let price = self.price(set);
-        let cost = self.choosing.moving.cost();
-        let on_claims = moved.iter().any(|pod| matches!(self.choosing.moving.spotted(*pod), Spotted::Claim(_)));
-        if cost >= before.saturating_add(price) {
-            let bought = cost.saturating_sub(before);
-            let words =
-                format!("its pods would need new nodes for {} an hour, and it costs {}", money(bought), money(price));
-            return Err(Stay::new(KeptCode::NotCheaper, words));
-        }
-        if !on_claims && cost == before {
-            return self.worth_it(set, signed(price));
-        }
-        // What a claim may list depends on the nodes that it stands for.
-        let groups = if repacked { self.groups(&[&self.taken[..], set].concat()) } else { vec![self.group_of(moved)] };
-        let mut costs: BTreeMap<usize, u64> = BTreeMap::new();
-        for group in groups.into_iter().filter(|group| !group.claims.is_empty()) {
-            let planned = group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
-            let narrowed = replacing::narrow(self.choosing.board, &group.nodes, planned)?;
-            if let Some(stay) = narrowed.iter().find_map(|(claim, _)| self.choosing.board.paused(claim.pool)) {
-                return Err(stay);
-            }
-            costs.extend(group.claims.iter().copied().zip(narrowed.into_iter().map(|(_, cost)| cost)));
-        }
-        let older = if repacked { self.costs.values().sum() } else { self.cost_of(&costs) };
-        let newer: u64 = costs.values().sum();
-        let saving = signed(price) + signed(older) - signed(newer);
-        let least = set.iter().map(|at| {
-            let of = &self.choosing.board.candidates[*at];
-            of.price().saturating_mul(u64::from(of.pool_here.minimum_saving)) / 1000
-        });
-        let least = signed(least.sum::<u64>());
-        if saving <= 0 || saving < least {
-            let words = format!(
-                "a replacement would save {} of its {} an hour, which is less than moving is worth ({} at the least)",
-                money(u64::try_from(saving).unwrap_or(0)),
-                money(price),
-                money(u64::try_from(least).unwrap_or(0)),
-            );
-            let code = if saving <= 0 { KeptCode::NotCheaper } else { KeptCode::SavingTooSmall };
-            return Err(Stay::new(code, words));
-        }
-        self.worth_it(set, saving)?;
-        if repacked {
-            self.costs = costs;
-        } else {
-            self.costs.extend(costs);
-        }
-        Ok(())
-    }
-
-    /// Whether pools that weigh savings against disturbance agree, each for its own part.
-    fn worth_it(&self, set: &[usize], saving: i64) -> Result<(), Stay> {
-        let price = self.price(set) as f64;
-        if saving <= 0 {
-            return Err(Stay::new(KeptCode::NotCheaper, "nothing would be saved without it: it costs nothing"));
-        }
-        if set.is_empty() {
-            return Ok(());
-        }
-        let mut shares: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-        for of in set.iter().map(|at| &self.choosing.board.candidates[*at]) {
-            if of.pool_here.policy == Policy::Balanced {
-                let share = shares.entry(of.pool).or_insert((0.0, 0.0));
-                share.0 += of.price() as f64 / price.max(1.0) * saving as f64;
-                share.1 += of.cost;
-            }
-        }
-        for (pool, (saved, disturbed)) in shares {
-            let Some((cost, disruption)) = self.pools.get(&pool) else { continue };
-            let gain = saved / (*cost as f64).max(1.0);
-            let pain = disturbed / disruption.max(f64::MIN_POSITIVE);
-            if gain < BALANCED * pain {
-                let words = format!(
-                    "it would save {:.1} % of its pool's cost and disturb {:.1} % of its pods' weight, and the pool asks for half as much at the least (Balanced)",
-                    gain * 100.0,
-                    pain * 100.0
-                );
-                return Err(Stay::new(KeptCode::NotWorthTheDisturbance, words));
-            }
-        }
-        Ok(())
-    }
-
-    /// What these claims cost before.
-    fn cost_of(&self, claims: &BTreeMap<usize, u64>) -> u64 {
-        claims.keys().filter_map(|claim| self.costs.get(claim)).sum()
-    }
-}
-
-fn signed(price: u64) -> i64 {
-    i64::try_from(price).unwrap_or(i64::MAX)
 }

@@ -65,24 +65,27 @@ impl Search<'_, '_> {
         for group in groups {
             let planned: Vec<_> =
                 group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
-            // They were narrowed when they were chosen, and nothing has changed since.
-            let Ok(narrowed) =
-                (if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) })
-            else {
-                continue;
-            };
-            let claims = group.claims.iter().copied().zip(narrowed.into_iter().map(|(claim, _)| claim)).collect();
+            let narrowed =
+                if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) };
             let why = match (group.nodes.len(), group.claims.len()) {
                 (_, 0) => "its pods have room on other nodes".to_owned(),
                 (1, 1) => "a cheaper node holds its pods".to_owned(),
                 (nodes, 1) => format!("one node holds the pods of these {nodes} for less"),
                 (_, claims) => format!("{claims} nodes hold their pods for less"),
             };
-            let command = commands::replaced(self.choosing, &group.nodes, claims, Reason::Underutilized, &why);
-            self.choosing.chosen.push(command);
+            let command = narrowed.and_then(|narrowed| {
+                let claims = group.claims.iter().copied().zip(narrowed.into_iter().map(|(claim, _)| claim)).collect();
+                commands::replaced(self.choosing, &group.nodes, claims, Reason::Underutilized, &why)
+            });
+            match command {
+                Ok(command) => self.choosing.chosen.push(command),
+                // They were packed anew since they were chosen, or there is no money: what may not go alone stays, and says why.
+                Err(stay) => group.nodes.iter().for_each(|at| self.choosing.come_back(*at, stay.clone())),
+            }
         }
+        let gone = self.taken.iter().filter(|at| self.choosing.gone[**at]);
         let taken: BTreeMap<usize, &str> =
-            self.taken.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].name())).collect();
+            gone.map(|at| (board.candidates[*at].node, board.candidates[*at].name())).collect();
         let mut comes_from: BTreeMap<usize, &str> = BTreeMap::new();
         for (pod, home) in board.homes.iter().enumerate() {
             if let (Some(from), Spotted::Node(node)) = (taken.get(home), self.choosing.moving.spotted(pod)) {

@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 use jiff::Timestamp;
-use model::disruption::{KeptCode, Reason, Remedy};
+use model::disruption::{KeptCode, Move, Reason, Remedy, To};
 
 use super::{
     Stay,
@@ -108,14 +108,23 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
     let trial = choosing.moving.without(&[(of.node, of.kind())], GivesBack::Nothing, still_time);
     let opened: Vec<usize> = (first..choosing.moving.claims()).collect();
     if trial.homeless.is_empty() {
-        let command = commands::replacement(choosing, &[one.candidate], &opened, one.reason, &one.why);
-        if let Some(paused) = command.replacements.iter().find_map(|one| board.paused(one.planned.pool)) {
-            choosing.moving.undo(trial);
-            return choosing.stay(one.candidate, paused);
+        let pools = opened.iter().filter_map(|claim| Some(choosing.moving.planned(*claim)?.pool));
+        let command = match pools.into_iter().find_map(|pool| board.paused(pool)) {
+            Some(paused) => Err(paused),
+            None => commands::replacement(choosing, &[one.candidate], &opened, one.reason, &one.why),
+        };
+        match command {
+            Ok(command) => {
+                choosing.moving.freeze_claims();
+                choosing.go(one.candidate);
+                spare_destinations(choosing, of, &command.moves);
+                choosing.chosen.push(command);
+            }
+            Err(stay) => {
+                choosing.moving.undo(trial);
+                choosing.stay(one.candidate, stay);
+            }
         }
-        choosing.moving.freeze_claims();
-        choosing.go(one.candidate);
-        choosing.chosen.push(command);
         return;
     }
     let homeless = trial.homeless.first().copied();
@@ -130,6 +139,19 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
         format!("{}, but pod {}/{} finds no other place: {}", one.why, pod.namespace, pod.name, why.reason)
     });
     choosing.stay(one.candidate, Stay::new(KeptCode::NoOtherPlace, words.unwrap_or_default()));
+}
+
+/// Where its pods go is settled with the command: what they come to is not taken away by another one to save money.
+fn spare_destinations(choosing: &mut Choosing<'_>, of: &Candidate<'_>, moves: &[Move]) {
+    let board = choosing.board;
+    for to in moves {
+        let To::Node(name) = &to.to else { continue };
+        let at = board.candidates.iter().position(|other| other.there.name == *name);
+        if let Some(at) = at.filter(|at| choosing.stays[*at].is_none()) {
+            let words = format!("pods of node {} come to it", of.name());
+            choosing.stay(at, Stay::new(KeptCode::Destination, words));
+        }
+    }
 }
 
 /// Whether what stands in the way is the node itself: what it takes of limits, quotas and reservations.

@@ -6,7 +6,7 @@ use model::{
     names,
     place::{ClaimPlanned, InstanceType, Offered, OfferingRef, PoolRequirement, Scene},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{Stay, board::Board, candidate::Candidate};
 
@@ -62,19 +62,19 @@ impl Rules {
     fn how(&self, board: &Board<'_>, claim: ClaimPlanned) -> Result<ClaimPlanned, Stay> {
         let listed = Listed::new(&board.scene, &claim);
         let is_spot = |of: &OfferingRef| listed.offered(of).is_some_and(|one| one.capacity_type == CapacityType::Spot);
-        let (spot, other): (Vec<OfferingRef>, Vec<OfferingRef>) = claim.offerings.iter().partition(|of| is_spot(of));
-        let only = match (self.all_spot, spot.is_empty(), other.is_empty()) {
-            (true, false, true) if !self.spot_to_spot => {
-                let words = format!(
-                    "it is a spot machine, and only other spot machines would be cheaper ({})",
-                    names::SPOT_TO_SPOT
-                );
+        let (has_spot, has_other) =
+            (claim.offerings.iter().any(is_spot), claim.offerings.iter().any(|of| !is_spot(of)));
+        match (self.all_spot, has_spot, has_other) {
+            // Bought otherwise it would become spot the next time: spot for spot in two steps.
+            (true, true, _) if !self.spot_to_spot => {
+                let words =
+                    format!("it is a spot machine, and what is cheaper would be spot again ({})", names::SPOT_TO_SPOT);
                 return Err(Stay::new(KeptCode::SpotToSpot, words));
             }
-            (true, false, false) if !self.spot_to_spot => other,
-            (_, false, false) => spot,
+            (_, true, true) => {}
             _ => return Ok(claim),
-        };
+        }
+        let only = claim.offerings.iter().filter(|of| is_spot(of)).copied().collect();
         Ok(listing(&board.scene, claim, only))
     }
 
@@ -82,17 +82,14 @@ impl Rules {
     /// or too few.
     fn cheaper(&self, board: &Board<'_>, claim: ClaimPlanned, below: u64) -> Option<ClaimPlanned> {
         let listed = Listed::new(&board.scene, &claim);
-        let mut dearest: BTreeMap<u32, u64> = BTreeMap::new();
-        for of in claim.offerings.iter() {
-            let most = dearest.entry(of.instance_type).or_insert(0);
-            *most = (*most).max(listed.price(of));
+        let mut dear = vec![false; listed.types.len()];
+        for of in claim.offerings.iter().filter(|of| listed.price(of) >= below) {
+            if let Some(dear) = dear.get_mut(of.instance_type as usize) {
+                *dear = true;
+            }
         }
-        let mut kept: Vec<OfferingRef> = claim
-            .offerings
-            .iter()
-            .filter(|of| dearest.get(&of.instance_type).is_some_and(|most| *most < below))
-            .copied()
-            .collect();
+        let is_cheap = |of: &&OfferingRef| dear.get(of.instance_type as usize).is_some_and(|dear| !dear);
+        let mut kept: Vec<OfferingRef> = claim.offerings.iter().filter(is_cheap).copied().collect();
         if self.all_spot && self.spot_to_spot && self.alone {
             kept = self.few_spot_types(&claim, &kept, board)?;
         }

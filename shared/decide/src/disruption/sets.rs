@@ -14,25 +14,50 @@ const SIZES: [usize; 11] = [2, 3, 4, 5, 6, 8, 12, 16, 24, 48, 100];
 const PAIRS: usize = 40;
 const THREES: usize = 16;
 
+/// After so many in a row that did not pay, the others are left: they promise less.
+const FRUITLESS: usize = 200;
+
 pub fn several(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
-    for list in lists(search) {
-        for size in SIZES.into_iter().filter(|size| *size <= list.len()) {
-            let step = if size <= 4 { 1 } else { size / 2 };
-            let mut from = 0;
-            while from + size <= list.len() {
-                let set: Vec<usize> =
-                    list[from..].iter().copied().filter(|at| !search.choosing.gone[*at]).take(size).collect();
-                if set.len() < size {
-                    break;
-                }
-                if !attempt(search, &set, still_time) {
-                    return;
-                }
-                from += step;
-            }
+    let mut fruitless = 0;
+    for set in promising(search) {
+        if set.iter().any(|at| search.choosing.gone[*at]) {
+            continue;
+        }
+        match attempt(search, &set, still_time) {
+            Tried::Paid => fruitless = 0,
+            Tried::InVain => fruitless += 1,
+            Tried::OutOfTime => return,
+        }
+        if fruitless == FRUITLESS {
+            break;
         }
     }
     few(search, still_time);
+}
+
+/// Neighbours in a list, those first that would save most of what they cost if all went well.
+fn promising(search: &mut Search<'_, '_>) -> Vec<Vec<usize>> {
+    let lists = lists(search);
+    let mut found: Vec<(f64, &[usize])> = vec![];
+    for list in &lists {
+        for size in SIZES.into_iter().filter(|size| *size <= list.len()) {
+            let step = if size <= 4 { 1 } else { size / 2 };
+            for set in list.windows(size).step_by(step) {
+                let (price, least) = (search.price(set), search.least(set));
+                if least < price {
+                    found.push((least as f64 / price as f64, set));
+                }
+            }
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    found.into_iter().map(|(_, set)| set.to_vec()).collect()
+}
+
+enum Tried {
+    Paid,
+    InVain,
+    OutOfTime,
 }
 
 /// With no more candidates than this, what was chosen is looked at once more as a whole.
@@ -75,19 +100,18 @@ pub fn anew(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
     }
 }
 
-/// Whether there is still time.
-fn attempt(search: &mut Search<'_, '_>, set: &[usize], still_time: &mut dyn FnMut() -> bool) -> bool {
-    if search.may_pay(set).is_err() {
-        return true;
-    }
+fn attempt(search: &mut Search<'_, '_>, set: &[usize], still_time: &mut dyn FnMut() -> bool) -> Tried {
     if !still_time() {
         search.run_out();
-        return false;
+        return Tried::OutOfTime;
     }
-    if let Err(stay) = search.attempt(set, still_time) {
-        remember(search, set, &stay);
+    match search.attempt(set, still_time) {
+        Ok(()) => Tried::Paid,
+        Err(stay) => {
+            remember(search, set, &stay);
+            Tried::InVain
+        }
     }
-    true
 }
 
 /// Where there are few, those that are not neighbours too.
@@ -102,10 +126,10 @@ fn few(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
         }
     }
     for set in sets {
-        if set.iter().any(|at| search.choosing.gone[*at]) {
+        if set.iter().any(|at| search.choosing.gone[*at]) || search.may_pay(&set).is_err() {
             continue;
         }
-        if !attempt(search, &set, still_time) {
+        if matches!(attempt(search, &set, still_time), Tried::OutOfTime) {
             return;
         }
     }

@@ -167,11 +167,13 @@ impl Solver<'_> {
             }
             cursor.candidates.sort_unstable();
         }
+        let full = self.full.of(shape);
         for at in 0..cursor.candidates.len() {
             let Candidate { bucket, from, to, .. } = cursor.candidates[at];
             let mut next = cursor.at[bucket];
             while let Some(place) = self.places.buckets[bucket].places.get(next).copied() {
-                let here = self.places.bucket_of[place] == bucket;
+                let is_full = full.as_ref().is_some_and(|full| full.has(place));
+                let here = self.places.bucket_of[place] == bucket && !is_full;
                 let choice =
                     if here { self.takes(shape, attempt, mode, place, &cursor.finals[from..to]) } else { None };
                 if choice.is_some() {

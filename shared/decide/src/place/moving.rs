@@ -3,20 +3,20 @@
 //! What is tried is noted and can be undone, so a hundred questions about a cluster cost one look at it. Pods always move from
 //! their home to their last place, however many nodes go in between.
 
+mod full;
 mod trial;
 
 use model::place::{ClaimPlanned, Scene, Why};
 
 use super::answer::{self, Lists};
-use super::counters::{Counted, PlaceId, Spot};
+use super::counters::PlaceId;
 use super::explain;
 use super::mask::Mask;
 use super::order;
-use super::places::Claim;
 use super::shapes::ShapeId;
 use super::solver::{Choice, Solver};
-use super::states::Domain;
 
+pub use full::Full;
 pub use trial::Trial;
 
 pub struct Moving<'a> {
@@ -26,6 +26,8 @@ pub struct Moving<'a> {
     turn: Vec<usize>,
     /// The pods on each node now.
     on: Vec<Vec<usize>>,
+    /// What claims list, for all that were asked about.
+    lists: Lists,
 }
 
 /// Where a pod is.
@@ -56,7 +58,8 @@ impl<'a> Moving<'a> {
         }
         let mut turn = vec![0; solver.shapes.len()];
         order::of_shapes(&solver, &[]).into_iter().enumerate().for_each(|(at, shape)| turn[shape] = at);
-        let mut moving = Moving { solver, shape_of, turn, on: vec![vec![]; scene.nodes.len()] };
+        let mut moving =
+            Moving { solver, shape_of, turn, on: vec![vec![]; scene.nodes.len()], lists: Lists::default() };
         for (pod, home) in homes.iter().enumerate().filter(|(_, home)| **home < scene.nodes.len()) {
             if let Some(shape) = moving.shape_of[pod] {
                 moving.solver.stand(shape, pod, *home);
@@ -78,6 +81,11 @@ impl<'a> Moving<'a> {
         let nodes = self.solver.places.nodes;
         self.solver.places.bucket_of[nodes..].fill(usize::MAX);
         self.solver.places.claims.iter_mut().for_each(|claim| claim.pods.clear());
+    }
+
+    /// Nothing more is placed on the claim.
+    pub fn close_claim(&mut self, claim: usize) {
+        self.close(self.solver.places.nodes + claim);
     }
 
     /// Takes nodes away and places their pods elsewhere, on new claims too.
@@ -186,7 +194,7 @@ impl<'a> Moving<'a> {
 
     /// Packs the claims anew where that makes them cheaper; answers whether it did. It is undone with its trial.
     pub fn improve(&mut self, trial: &mut Trial<'a>, still_time: &mut dyn FnMut() -> bool) -> bool {
-        if self.solver.places.claims.iter().filter(|claim| !claim.pods.is_empty()).count() < 2 {
+        if self.claims_in_use() < 2 {
             return false;
         }
         let before = self.cost();
@@ -215,9 +223,17 @@ impl<'a> Moving<'a> {
 
     /// What all claims cost at their cheapest.
     pub fn cost(&self) -> u64 {
-        let claims = self.solver.places.claims.iter().filter(|claim| !claim.pods.is_empty());
-        let cheapest = |claim: &Claim| self.solver.ground.states.cheapest(claim.state, &claim.types);
-        claims.map(|claim| cheapest(claim).map_or(0, |(_, price)| price)).sum()
+        (0..self.claims()).map(|claim| self.cost_of(claim)).sum()
+    }
+
+    /// What a claim costs at its cheapest; nothing if nobody is on it.
+    pub fn cost_of(&self, claim: usize) -> u64 {
+        let of = self.solver.places.claims.get(claim).filter(|of| !of.pods.is_empty());
+        of.and_then(|of| self.solver.ground.states.cheapest(of.state, &of.types)).map_or(0, |(_, price)| price)
+    }
+
+    pub fn claims_in_use(&self) -> usize {
+        self.solver.places.claims.iter().filter(|claim| !claim.pods.is_empty()).count()
     }
 
     /// The pods of a claim.
@@ -230,9 +246,9 @@ impl<'a> Moving<'a> {
     }
 
     /// A claim in the words of the model.
-    pub fn planned(&self, claim: usize) -> Option<ClaimPlanned> {
+    pub fn planned(&mut self, claim: usize) -> Option<ClaimPlanned> {
         let of = self.solver.places.claims.get(claim).filter(|of| !of.pods.is_empty())?;
-        Some(answer::planned(&self.solver, of, format!("replacement-{claim}"), &mut Lists::default()))
+        Some(answer::planned(&self.solver, of, format!("replacement-{claim}"), &mut self.lists))
     }
 
     /// Why a pod that stands nowhere finds no place.
@@ -282,24 +298,5 @@ impl Solver<'_> {
     /// Puts a pod where it is, whatever rules say about that.
     fn stand(&mut self, shape: ShapeId, pod: usize, node: PlaceId) {
         self.commit(shape, pod, Choice { place: node, state: None });
-    }
-
-    /// One pod of a shape less at a place.
-    fn uncount(&mut self, shape: ShapeId, place: PlaceId) {
-        for at in 0..self.plans[shape].adds.len() {
-            let id = self.plans[shape].adds[at];
-            let (counted, spot) = (self.ground.counters.all[id].counted, self.ground.counters.all[id].spot);
-            if matches!(counted, Counted::Pods(filter) if filter != 0 && !self.lets_through(filter, place)) {
-                continue;
-            }
-            match spot {
-                Spot::Host => self.ground.counters.all[id].remove(place),
-                Spot::Slot(slot) => {
-                    if let Domain::Known(value) = self.domain(place, slot) {
-                        self.ground.counters.all[id].remove(value);
-                    }
-                }
-            }
-        }
     }
 }

@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use super::amounts::{Row, add, one_device, subtract};
 use super::attempts::{self, Plan};
-use super::counters::{Counted, PlaceId, Spot};
+use super::counters::{Counted, Counter, PlaceId, Spot};
 use super::find::{Cursors, Mode};
 use super::ground::{Ground, take_part};
 use super::hash::Map;
 use super::limits::Limits;
 use super::mask::Mask;
+use super::moving::Full;
 use super::order;
 use super::places::Places;
 use super::rules::DomainKind;
@@ -36,6 +37,8 @@ pub struct Solver<'a> {
     pub alone: Vec<Option<u64>>,
     /// What claims opened for a shape may grow into, by the types they begin with.
     pub growths: Map<(ShapeId, StateId), Growth>,
+    /// Nodes that need not be looked at.
+    pub full: Full,
 }
 
 /// What a claim may grow into.
@@ -90,6 +93,7 @@ impl<'a> Solver<'a> {
             waiting,
             alone,
             growths: Map::default(),
+            full: Full::default(),
         }
     }
 
@@ -275,6 +279,15 @@ impl<'a> Solver<'a> {
     }
 
     pub fn count(&mut self, shape: ShapeId, place: PlaceId) {
+        self.tally(shape, place, Counter::add);
+    }
+
+    /// One pod of a shape less at a place.
+    pub fn uncount(&mut self, shape: ShapeId, place: PlaceId) {
+        self.tally(shape, place, Counter::remove);
+    }
+
+    fn tally(&mut self, shape: ShapeId, place: PlaceId, step: impl Fn(&mut Counter, usize)) {
         for at in 0..self.plans[shape].adds.len() {
             let id = self.plans[shape].adds[at];
             let (counted, spot) = (self.ground.counters.all[id].counted, self.ground.counters.all[id].spot);
@@ -282,10 +295,10 @@ impl<'a> Solver<'a> {
                 continue;
             }
             match spot {
-                Spot::Host => self.ground.counters.all[id].add(place),
+                Spot::Host => step(&mut self.ground.counters.all[id], place),
                 Spot::Slot(slot) => {
                     if let Domain::Known(value) = self.domain(place, slot) {
-                        self.ground.counters.all[id].add(value);
+                        step(&mut self.ground.counters.all[id], value);
                     }
                 }
             }

@@ -271,3 +271,13 @@ fn pods_do_not_move_to_a_node_that_has_to_leave_itself() {
     assert_eq!(going(&decision, Reason::Expired), 2);
     assert_eq!(decision.disruptions.iter().map(|one| one.replacements.len()).sum::<usize>(), 2);
 }
+
+#[test]
+fn what_pods_of_a_leaving_node_come_to_stays() {
+    let mut world = World::new();
+    world.node("old", "medium").pod("p", 1000);
+    world.last_claim().drifted = Some(Drift { reason: "Other".into(), message: String::new(), since: ago(10) });
+    world.node("roomy", "xlarge").pod("q", 500);
+    check(&world, &["Drifted old ->"]);
+    stays(&world, "roomy", KeptCode::Destination);
+}

@@ -41,12 +41,21 @@ fn an_on_demand_machine_is_replaced_by_spot_where_both_will_do() {
 }
 
 #[test]
-fn a_spot_machine_is_not_replaced_by_spot_but_by_what_is_cheaper_otherwise() {
+fn a_spot_machine_is_not_replaced_by_spot_nor_by_what_spot_would_replace() {
     let mut world = world("spot");
-    let decision = check(&world, &["Underutilized n -> medium"]);
-    assert_eq!(ways(&decision, &world), [CapacityType::OnDemand]);
+    stays(&world, "n", KeptCode::SpotToSpot);
     world.last_pool().requirements[0].requirement.values = vec!["spot".into()];
     stays(&world, "n", KeptCode::SpotToSpot);
+}
+
+#[test]
+fn a_spot_machine_is_replaced_by_what_is_cheaper_where_there_is_no_spot() {
+    let mut world = world("spot");
+    let types = &mut world.situation.provision.scene.catalogues[0].types;
+    let offerings = types.iter_mut().flat_map(|one| &mut one.offerings);
+    offerings.filter(|one| one.capacity_type == CapacityType::Spot).for_each(|one| one.available = false);
+    let decision = check(&world, &["Underutilized n -> medium"]);
+    assert_eq!(ways(&decision, &world), [CapacityType::OnDemand]);
 }
 
 #[test]

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{fs, io};
 
-use checker::{Answer, Catalog, Cluster, LoadError, check};
+use checker::disruption::{self, Ways};
+use checker::{Answer, Catalog, Cluster, LoadError, Objects, check};
 use clap::Parser;
+use jiff::Timestamp;
 
 #[derive(Parser)]
 struct Arguments {
@@ -18,6 +20,9 @@ struct Arguments {
     /// The answer: what `pilotlight plan -o json` printed
     #[arg(long)]
     answer: PathBuf,
+    /// Judge the nodes that go too, at this time: the answer is one of `plan --consolidate`
+    #[arg(long)]
+    now: Option<Timestamp>,
 }
 
 fn main() -> ExitCode {
@@ -35,10 +40,14 @@ fn judge(arguments: &Arguments) -> Result<usize, LoadError> {
     let read =
         |path: &PathBuf| fs::read_to_string(path).map_err(|error: io::Error| LoadError::File(path.clone(), error));
     let catalog = Catalog::parse(&read(&arguments.catalog)?)?;
-    let cluster = Cluster::read(&arguments.files, &catalog)?;
+    let objects = Objects::read(&arguments.files)?;
+    let cluster = Cluster::new(objects.clone(), &catalog);
     let answer: Answer =
         serde_json::from_str(&read(&arguments.answer)?).map_err(|error| LoadError::Answer(error.to_string()))?;
-    let violations = check(&cluster, &catalog, &answer);
+    let mut violations = check(&cluster, &catalog, &answer);
+    if let Some(now) = arguments.now {
+        violations.extend(disruption::check(&objects, &catalog, &answer, now, Ways::Ours));
+    }
     for violation in &violations {
         println!("{violation}");
     }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use checker::compare::{CompareError, Comparison, Karpenter, Other, Report};
+use checker::compare::{CompareError, Comparison, Karpenter, NodesReport, Other, Report};
 use checker::random::World;
 use clap::Parser;
 
@@ -13,6 +13,9 @@ struct Arguments {
     /// How many random worlds
     #[arg(long, default_value_t = 200)]
     worlds: u64,
+    /// How many clusters that run, for nodes that go
+    #[arg(long, default_value_t = 100)]
+    running: u64,
     /// How many small worlds whose best plan can be computed
     #[arg(long, default_value_t = 50)]
     plain: u64,
@@ -71,6 +74,14 @@ fn compare(arguments: Arguments) -> Result<bool, CompareError> {
     }
     println!("{}", report.text("Random worlds", arguments.lines));
     fine &= report.is_fine();
+    if arguments.running > 0 {
+        let mut report = NodesReport::default();
+        for seed in arguments.seed..arguments.seed + arguments.running {
+            report.add(&comparison.running(&World::running(seed))?);
+        }
+        println!("{}", report.text(arguments.lines));
+        fine &= report.is_fine();
+    }
     for pods in arguments.bench {
         let mut report = Report::default();
         report.add(&comparison.benchmark(pods)?);

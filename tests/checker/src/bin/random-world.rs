@@ -14,13 +14,20 @@ struct Arguments {
     /// Only resources, taints and selectors, few pods
     #[arg(long)]
     plain: bool,
+    /// A cluster with nodes and pods on them
+    #[arg(long, conflicts_with = "plain")]
+    running: bool,
     /// Where cluster.yaml and catalog.json go
     directory: PathBuf,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let world = if arguments.plain { World::plain(arguments.seed) } else { World::random(arguments.seed) };
+    let world = match (arguments.plain, arguments.running) {
+        (true, _) => World::plain(arguments.seed),
+        (_, true) => World::running(arguments.seed),
+        _ => World::random(arguments.seed),
+    };
     match world.write(&arguments.directory) {
         Ok((cluster, catalog)) => {
             println!("{} {} {:?}", cluster.display(), catalog.display(), world.themes);

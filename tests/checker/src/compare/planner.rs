@@ -89,6 +89,20 @@ fn asked(program: &Path, cluster: &Path, catalog: &Path) -> Command {
     command
 }
 
+/// What is to be done with the nodes of a cluster at a time.
+pub fn nodes_answer(
+    program: &Path,
+    world: &str,
+    cluster: &Path,
+    catalog: &Path,
+    now: jiff::Timestamp,
+) -> Result<Answer, CompareError> {
+    let mut command = Command::new(program);
+    command.arg("plan").arg("-f").arg(cluster).arg("--catalog").arg(catalog);
+    command.args(["--consolidate", "-o", "json", "--now", &now.to_string()]);
+    run(program, command, world).map(|run| run.answer)
+}
+
 fn run(program: &Path, mut command: Command, world: &str) -> Result<Run, CompareError> {
     let (begun, spent) = (Instant::now(), children_ms());
     let done = command.output().map_err(|source| CompareError::Start { program: program.to_owned(), source })?;

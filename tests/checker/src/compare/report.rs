@@ -183,7 +183,7 @@ fn names_out(judged: &Judged) -> BTreeSet<String> {
     judged.run.answer.left_out().into_iter().collect()
 }
 
-fn list(text: &mut String, title: &str, lines: &[String], most: usize) {
+pub fn list(text: &mut String, title: &str, lines: &[String], most: usize) {
     if lines.is_empty() {
         return;
     }

@@ -56,7 +56,7 @@ fn workload(draw: &mut Draw, name: &str, namespace: &str, replicas: usize, templ
     }
 }
 
-fn template(draw: &mut Draw, themes: &[Theme], namespace: &str, number: usize) -> (Value, Vec<Value>) {
+pub fn template(draw: &mut Draw, themes: &[Theme], namespace: &str, number: usize) -> (Value, Vec<Value>) {
     let has = |theme| themes.contains(&theme);
     let app = *draw.pick(LABELS);
     let mut spec = json!({"containers": [container(draw, themes)]});
@@ -185,7 +185,7 @@ fn pod_affinity(draw: &mut Draw, app: &str, soft: bool) -> Value {
     json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]})
 }
 
-fn storage_classes(draw: &mut Draw) -> Vec<Value> {
+pub fn storage_classes(draw: &mut Draw) -> Vec<Value> {
     let zone = json!({"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": draw.some(ZONES)}]});
     vec![
         json!({

@@ -33,8 +33,13 @@ pub fn check(topology: &Topology<'_, '_>, found: &mut Vec<Violation>) {
     }
 }
 
-/// Selectors that nobody is obliged to understand.
+/// Selectors that nobody is obliged to understand, and rules that make no sense.
 fn is_strange(pod: &PodFacts) -> bool {
+    let demand = &pod.demand;
+    let mut demanded = demand.selector.iter().chain(demand.terms.iter().flat_map(|term| &term.labels));
+    if demanded.any(|one| !one.makes_sense()) || constraints(pod).iter().any(|one| one.max_skew < 1) {
+        return true;
+    }
     let own = |key: &str| key.split('/').next().is_some_and(|domain| domain.ends_with("karpenter.sh"));
     pod.demand.keys().into_iter().any(|key| key == HOSTNAME || (own(key) && !WELL_KNOWN.contains(&key)))
         || pod.demand.keys().contains(NODE_POOL) && pod.demand.terms.len() > 1

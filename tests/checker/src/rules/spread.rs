@@ -6,7 +6,8 @@
 //!
 //! A domain takes part in the minimum if a node that is there has it and the policies let that node in, or if a new node for the pod
 //! alone could be in it: anybody's reading of the constraint has at least these. Host names have a minimum of 0 where a new node can
-//! be had. Domains count that the pod's own selectors allow; of alternatives in its node affinity any one will do.
+//! be had. Domains count that the pod's own selectors allow, or all of them with `nodeAffinityPolicy: Ignore`; of alternatives in its node
+//! affinity any one will do.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -116,7 +117,7 @@ impl Constraint {
             required.filter(|one| normal(&one.key) == self.key && one.operator == "In").flat_map(|one| &one.values);
         let labelled = pools.filter_map(|template| template.metadata.labels.get(&self.key));
         let all = sold.chain(there).chain(named).chain(labelled).cloned();
-        all.filter(|domain| wants(demand, &self.key, domain)).collect()
+        all.filter(|domain| !self.honor_affinity || wants(demand, &self.key, domain)).collect()
     }
 }
 
@@ -222,7 +223,9 @@ impl Counts {
             let there = machine.node.is_some() && !machine.leaving && constraint.lets_in(place, pod);
             taking_part.extend(machine.labels.get(&constraint.key).filter(|_| there).cloned());
         }
-        taking_part.retain(|domain| wants(demand, &constraint.key, domain));
+        if constraint.honor_affinity {
+            taking_part.retain(|domain| wants(demand, &constraint.key, domain));
+        }
         if constraint.min_domains > constraint.all_domains(topology, demand).len() {
             return 0;
         }

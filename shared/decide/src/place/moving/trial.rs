@@ -22,6 +22,8 @@ pub struct Trial<'a> {
     pub(super) claims: usize,
     changed: Vec<Changed<'a>>,
     pub(super) limits: Left,
+    /// How often it had been looked who is full.
+    looks: usize,
 }
 
 /// A claim as it was, with its room.
@@ -51,6 +53,9 @@ impl<'a> Moving<'a> {
 
     pub fn undo(&mut self, trial: Trial<'a>) {
         let solver = &mut self.solver;
+        if solver.full.looks() != trial.looks {
+            solver.full.forget();
+        }
         for (id, counter) in trial.counters {
             solver.ground.counters.all[id] = counter;
         }
@@ -94,6 +99,7 @@ impl<'a> Moving<'a> {
             claims: self.solver.places.claims.len(),
             changed: vec![],
             limits: self.solver.limits.left(),
+            looks: self.solver.full.looks(),
         }
     }
 
