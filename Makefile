@@ -44,7 +44,7 @@ test-fast: lint ## Lint and all tests in Rust; no emulators, nothing to install
 
 .PHONY: lives
 lives: ## What takes minutes: a hundred claims and five hundred pods at once, every fault at every effect, every provider's contract
-	cargo test --quiet --workspace --test contract --test hundred --test many_pods --test sweep --test commands --test disrupts --test caps -- --ignored --nocapture
+	cargo test --quiet --workspace --test contract --test hundred --test many_pods --test sweep --test commands --test stays --test caps -- --ignored --nocapture
 
 .PHONY: cluster
 cluster: ## On a real control plane (etcd, API server, scheduler, built once): lives, faults, rights, and the world held to it

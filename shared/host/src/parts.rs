@@ -13,10 +13,10 @@ use act::Providers;
 use cluster::{Cluster, ClusterError, EntraTokens, Kind, Way};
 use decide::claim::{AlsoManage, Whose, depends_on_karpenter, whose};
 use jiff::Timestamp;
-use model::{Answer, Cap, Claim, place::Spread};
+use model::{Answer, Cap, Claim, Uid, place::Spread};
 use provider::dressed;
 use provider_aks::{AzureTokens, Tokens as _};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::OnceCell;
 
 pub use classes::Classes;
@@ -54,6 +54,17 @@ impl Parts {
         let asked = depends_on_karpenter(claim, self.also_manage);
         let karpenter_runs = asked && self.cluster.karpenter_leads(self.now()).await?;
         Ok(whose(claim, self.also_manage, karpenter_runs))
+    }
+
+    /// Those of many that are ours, by UID. Whether a Karpenter runs is looked up once at the most.
+    pub async fn ours<'a>(
+        &self,
+        claims: impl Iterator<Item = &'a Claim> + Clone,
+    ) -> Result<BTreeSet<Uid>, ClusterError> {
+        let asked = claims.clone().any(|claim| depends_on_karpenter(claim, self.also_manage));
+        let karpenter_runs = asked && self.cluster.karpenter_leads(self.now()).await?;
+        let is_ours = |claim: &&Claim| matches!(whose(claim, self.also_manage, karpenter_runs), Whose::Ours(_));
+        Ok(claims.filter(is_ours).map(|claim| claim.key.claim.clone()).collect())
     }
 
     /// From settings, over the network.

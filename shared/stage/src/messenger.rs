@@ -41,6 +41,8 @@ pub struct Messenger {
     pub faults: DeliveryFaults,
     /// Every event is lost, for ever: only the timer ticks.
     pub only_ticks: bool,
+    /// How often the timer ticks; as a forwarder's does, if nobody says otherwise.
+    pub tick: Duration,
     /// What all machines together may cost an hour.
     pub cap: Option<Cap>,
     pub telling: Telling,
@@ -54,7 +56,7 @@ struct Lane {
 
 /// How often all claims and waiting pods are told again, changed or not.
 const RESYNC: Duration = Duration::from_secs(300);
-/// How often the timer ticks, as a forwarder's does.
+/// As a forwarder's timer.
 const TICK: Duration = Duration::from_secs(30);
 /// After a crash somebody starts the process again.
 const UNTIL_RESTARTED: Duration = Duration::from_secs(2);
@@ -69,6 +71,7 @@ impl Messenger {
             copies: 1,
             faults: DeliveryFaults::default(),
             only_ticks: false,
+            tick: TICK,
             cap: None,
             telling: Arc::new(|_| {}),
         }
@@ -247,13 +250,13 @@ impl Messenger {
 
     /// The timer: it ticks, and sooner where the last answer asked for it.
     async fn tick(self, user: String, copy: Arc<Mutex<Arc<Copy>>>) {
-        let mut wait = TICK;
+        let mut wait = self.tick;
         loop {
             self.world.clock.sleep(wait).await;
             let running = copy.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let answer = running.call(IDLE_TIMER, &subject::tick(self.world.clock.now())).await.ok();
             (self.telling)(&Delivery { subject: "tick".to_owned(), function: IDLE_TIMER, answer: answer.clone() });
-            wait = answer.as_ref().and_then(Answer::retry_after).map_or(TICK, |after| after.min(TICK));
+            wait = answer.as_ref().and_then(Answer::retry_after).map_or(self.tick, |after| after.min(self.tick));
             if answer.is_none() {
                 wait = UNTIL_RESTARTED;
                 self.restart(&user, &copy, &running);

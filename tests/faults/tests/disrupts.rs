@@ -9,7 +9,6 @@ use std::{cell::Cell, time::Duration};
 use world::power::{BackEnd, MachineOptions};
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
 async fn an_idle_node_of_each_provider_goes_and_then_nobody_writes_any_more() {
     for kind in KINDS {
         let theatre = Theatre::ticking().await;
@@ -231,7 +230,6 @@ async fn a_sick_node_is_started_anew_and_if_that_did_not_help_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "takes minutes: make lives"]
 async fn what_must_not_be_repaired_is_left() {
     let (theatre, claim, node) = Theatre::with_work(Kind::Scaleway).await;
     theatre.annotate_node(&node, "karpenter.sh/do-not-repair", "true").await;

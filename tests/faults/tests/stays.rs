@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use faults::{Kind, Theatre, condition, deployment, gpu_pod, with_annotation};
+use faults::{Kind, Theatre, WITH_TIMER, condition, deployment, gpu_pod, with_annotation};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -87,21 +87,21 @@ async fn a_pod_that_must_not_be_disrupted_keeps_its_node() {
     theatre.until("it goes", |theatre| theatre.is_gone(&claim)).await;
 }
 
-/// A pod or a node that is protected for two hours from its start: before they are over nothing happens, after them it goes.
-async fn is_protected_for_two_hours(of_pod: bool) {
+/// A pod or a node that is protected for forty minutes from its start: before they are over nothing happens, after them it goes.
+async fn is_protected_for_forty_minutes(of_pod: bool) {
     let theatre = Theatre::ticking().await;
     theatre.create_pool(Kind::Scaleway.pool_that_shrinks("30s", "100%")).await;
     let mut work = deployment(1);
     if of_pod {
-        work["spec"]["template"] = with_annotation(work["spec"]["template"].take(), DO_NOT_DISRUPT, "2h");
+        work["spec"]["template"] = with_annotation(work["spec"]["template"].take(), DO_NOT_DISRUPT, "40m");
     }
     theatre.create_deployment(work).await;
     let claim = theatre.first_claim_at_work().await;
     if !of_pod {
-        theatre.annotate_node(&theatre.node_of(&claim), DO_NOT_DISRUPT, "2h").await;
+        theatre.annotate_node(&theatre.node_of(&claim), DO_NOT_DISRUPT, "40m").await;
     }
     theatre.change_template().await;
-    theatre.pass(Duration::from_secs(6000)).await;
+    theatre.pass(Duration::from_secs(1800)).await;
     assert!(!theatre.is_going(&claim) && theatre.runs_any("work-"), "of pod: {of_pod}");
     assert!(blocked(&theatre, &claim).is_some(), "of pod: {of_pod}");
     then_goes(&theatre, &claim).await;
@@ -109,8 +109,8 @@ async fn is_protected_for_two_hours(of_pod: bool) {
 
 #[tokio::test(start_paused = true)]
 async fn a_time_on_a_pod_or_a_node_protects_it_for_so_long() {
-    is_protected_for_two_hours(true).await;
-    is_protected_for_two_hours(false).await;
+    is_protected_for_forty_minutes(true).await;
+    is_protected_for_forty_minutes(false).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,9 +164,43 @@ async fn a_node_whose_replacement_would_pass_a_cap_on_money_stays_and_says_so() 
     then_goes(&theatre, &claim).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn nodes_that_another_karpenter_looks_after_are_left_alone_idle_drifted_or_sick() {
+    let theatre = Theatre::ticking().await;
+    let class = json!({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"});
+    let mut pool = Kind::Scaleway.pool_that_shrinks("0s", "100%");
+    pool["spec"]["template"]["spec"]["nodeClassRef"] = class.clone();
+    theatre.create_pool(pool).await;
+    let labels = json!({"karpenter.sh/nodepool": "gpu", "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true",
+        "node.kubernetes.io/instance-type": "g5.xlarge", "karpenter.sh/capacity-type": "spot"});
+    theatre.make_node("theirs", labels.clone(), json!(["karpenter.sh/termination"])).await;
+    theatre
+        .create(json!({"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
+            "metadata": {"name": "theirs", "labels": labels, "finalizers": ["karpenter.sh/termination"],
+                "annotations": {"karpenter.sh/nodepool-hash": "1", "karpenter.sh/nodepool-hash-version": "pilotlight-v1"}},
+            "spec": {"requirements": [], "nodeClassRef": class}}))
+        .await;
+    let since = theatre.world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let is = |kind: &str| json!({"type": kind, "status": "True", "reason": kind, "message": "", "lastTransitionTime": since});
+    let conditions = ["Launched", "Registered", "Initialized", "Ready"].map(is);
+    let status = json!({"status": {"nodeName": "theirs", "providerID": "scaleway://instance/fr-par-2/theirs",
+        "conditions": conditions}});
+    let patch = kube::api::Patch::Merge(&status);
+    theatre.claims().patch_status("theirs", &Default::default(), &patch).await.unwrap();
+    theatre.pass(Duration::from_secs(60)).await;
+    let quiet_from = theatre.world.clock.now();
+    theatre.pass(Duration::from_secs(3600)).await;
+    theatre.world.check_quiet_since(quiet_from).unwrap();
+    assert!(!theatre.is_going("theirs") && !theatre.is_closed("theirs"));
+}
+
 /// Pools of three providers, on demand and spot, with GPU work and other work on them.
 async fn a_mixed_cluster() -> Theatre {
-    let theatre = Theatre::ticking().await;
+    let mut theatre = Theatre::open().await;
+    let mut messenger = theatre.messenger_for(&WITH_TIMER);
+    // A day of ticks, in a tenth of their number.
+    messenger.tick = Duration::from_secs(300);
+    theatre.play(messenger);
     for (kind, name, capacity) in [
         (Kind::Scaleway, "cloud", "on-demand"),
         (Kind::Aks, "azure", "on-demand"),
@@ -190,6 +224,8 @@ async fn a_mixed_cluster() -> Theatre {
 
 fn on(mut pod: Value, pool: &str) -> Value {
     pod["spec"]["nodeSelector"] = json!({"karpenter.sh/nodepool": pool});
+    // Spot machines of AKS are closed to whoever does not say so.
+    pod["spec"]["tolerations"] = json!([{"operator": "Exists"}]);
     pod
 }
 

@@ -21,7 +21,7 @@ const POWER: &str = "power";
 
 pub struct Picture {
     pub situation: Situation,
-    /// The claims, word for word.
+    /// Those of the claims that are ours, word for word.
     pub claims: Vec<ClaimAsRead>,
     /// The Nodes of the same moment.
     pub nodes: Vec<Node>,
@@ -44,7 +44,11 @@ async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
     }
     source.claims = parts.cluster.claims().await?;
     source.now = tick.now();
-    let claims = known(&source.claims);
+    let mut claims = known(&source.claims);
+    let plain: Vec<Claim> = claims.iter().map(|read| read.claim.clone()).collect();
+    // What another controller looks after is a place for pods, and nothing that we take away, repair or write on.
+    let ours = parts.ours(plain.iter()).await?;
+    claims.retain(|read| ours.contains(&read.claim.key.claim));
     source.claims.iter_mut().for_each(on_pending_pod::known_by_its_node);
     let nodes = source.nodes_read();
     let told = Told {
@@ -55,11 +59,11 @@ async fn read(tick: &Tick) -> Result<Picture, ClusterError> {
         changed_at: switched_at(&claims),
     };
     let read = read_scene(&source);
-    let inventory = read_inventory(&source, &read, &told);
+    let mut inventory = read_inventory(&source, &read, &told);
+    inventory.nodes.retain(|here| here.claim.as_ref().is_some_and(|claim| ours.contains(&claim.key.claim)));
     let mut scene = read.scene;
     pools.fill_machines(&mut scene);
     let facts = scene.pools.iter().filter_map(|pool| pools.facts.get(pool.name.as_str()).cloned()).collect();
-    let plain = claims.iter().map(|read| read.claim.clone()).collect();
     let provision = provision::Situation { scene, pools: facts, claims: plain, now: source.now };
     Ok(Picture { situation: Situation { provision, inventory }, claims, nodes })
 }

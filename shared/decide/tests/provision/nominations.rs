@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use decide::provision::{Situation, Told};
-use model::names;
+use model::{Condition, ConditionKind, Truth, names};
 
 fn cluster(pods: usize) -> Situation {
     let offerings = vec![offering("scaleway", "small", 2, 100), offering("scaleway", "large", 8, 360)];
@@ -75,6 +75,25 @@ fn when_the_claim_goes_its_pods_get_another_of_another_name() {
     let again = decide(&next);
     assert_eq!(again.claims.len(), 1);
     assert_ne!(again.claims[0].name, done.claims[0].name);
+}
+
+#[test]
+fn a_pod_that_follows_one_that_leaves_waits_for_a_machine_that_is_started_anew_and_for_no_other() {
+    let mut starting = cluster(1);
+    add_node(&mut starting, "n", 1, 1);
+    starting.scene.nodes[0].stage = model::place::NodeStage::Starting;
+    starting.scene.bound[0].terminating = true;
+    let class = starting.pools[0].class.clone();
+    starting.claims.push(claim("c", &class));
+    starting.claims[0].status.node = Some("n".into());
+    assert_eq!(decide(&starting).claims.len(), 1, "it is full until the other one has left");
+    let mut rebooting = starting;
+    let (kind, status, since) = (ConditionKind::Rebooting, Truth::True, now());
+    let condition = Condition { kind, status, reason: "RebootIssued".into(), message: String::new(), since };
+    rebooting.claims[0].status.conditions.push(condition);
+    assert_eq!(decide(&rebooting).claims, vec![]);
+    rebooting.claims[0].deleted_at = Some(now());
+    assert_eq!(decide(&rebooting).claims.len(), 1, "it does not come back");
 }
 
 #[test]
