@@ -33,21 +33,24 @@ goings! {
     pods_that_come_between_decision_and_taint_survive_by_pilotlight_run: late::pods_that_come_before_the_taint_survive;
     a_pod_that_comes_between_taint_and_deletion_survives,
     a_pod_that_comes_between_taint_and_deletion_survives_by_pilotlight_run: late::a_pod_that_tolerates_the_taint_survives;
-    the_timer_is_killed_in_every_phase_of_a_command_and_the_node_is_replaced_all_the_same,
-    pilotlight_run_is_killed_in_every_phase_of_a_command_and_the_node_is_replaced_all_the_same: replaced_by_a_mortal;
+    the_timer_is_killed_in_the_midst_of_a_command_and_the_node_is_replaced_all_the_same,
+    pilotlight_run_is_killed_in_the_midst_of_a_command_and_the_node_is_replaced_all_the_same: replaced_by_a_mortal;
 }
 
-/// Whoever is to go on with a command is killed as soon as it has got somewhere.
+/// Whoever is to go on with a command is killed as soon as it has got somewhere; its turn has to pass each time, so each cast has phases of
+/// its own.
 async fn replaced_by_a_mortal(site: &Site) {
     const POOL: &str = "mortal";
+    let (kind, phases) = match site.troupe.cast {
+        Cast::Apart => (Kind::Scaleway, ["Recorded", "Making", "Deleting"]),
+        Cast::Together => (Kind::Power, ["Tainted", "Waiting", "Deleting"]),
+    };
     let chronicle = Chronicle::begin(site);
-    let life =
-        going::oversize(site, if site.troupe.cast == Cast::Apart { Kind::Scaleway } else { Kind::Power }, POOL, 15);
     let hits = async {
-        for phase in ["Recorded", "Tainted", "Making", "Waiting", "Deleting"] {
+        for phase in phases {
             chronicle.until(site, &format!("pool/{POOL} {phase}")).await;
             site.troupe.kill_and_start(site.troupe.cast.ticked()).await.unwrap();
         }
     };
-    tokio::join!(going::is_replaced(site, &chronicle, life), hits);
+    tokio::join!(going::is_replaced(site, &chronicle, going::oversize(site, kind, POOL, 15)), hits);
 }
