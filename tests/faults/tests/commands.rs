@@ -9,7 +9,10 @@ use faults::{
 use jiff::SignedDuration;
 use serde_json::json;
 use std::time::Duration;
-use world::{faults::Fault, history::Exchange};
+use world::{
+    faults::{Fault, Mishap},
+    history::Exchange,
+};
 
 async fn with_claims(kind: Kind, names: &[&str]) -> Theatre {
     let theatre = Theatre::ticking().await;
@@ -128,14 +131,18 @@ async fn replaced(kind: Kind, fault: Option<Fault>) -> Vec<Effect> {
     let theatre = with_claims(kind, &["gpu1"]).await;
     theatre.bind_pod("work", &theatre.node_of("gpu1")).await;
     theatre.until("the pod runs", |theatre| theatre.runs("work")).await;
-    let from = theatre.world.clock.now();
+    let (from, node) = (theatre.world.clock.now(), theatre.node_of("gpu1"));
+    // Whoever hears that the replacement's name is taken, and finds nobody who has it, gives up and puts everything back.
+    let makes_none = fault.as_ref().is_some_and(is_refusal_to_make_a_claim);
     if let Some(fault) = fault {
         theatre.world.faults.add(fault);
     }
     theatre.begin(&["gpu1"], &[kind.claim("new1")], json!({})).await;
-    theatre.until("the claim is gone", |theatre| theatre.is_gone("gpu1")).await;
+    let is_back = |theatre: &Theatre| makes_none && theatre.phase("gpu1").is_none() && !theatre.is_closed(&node);
+    theatre.until("the claim is gone", |theatre| theatre.is_gone("gpu1") || is_back(theatre)).await;
     theatre.pass(Duration::from_secs(300)).await;
-    assert!(theatre.is_ready("new1"));
+    let (stays, other) = if theatre.is_gone("gpu1") { ("new1", "gpu1") } else { ("gpu1", "new1") };
+    assert!(theatre.is_ready(stays) && theatre.is_gone(other));
     assert_eq!(theatre.all_claims().len(), 1, "nothing is made twice");
     theatre.world.check(SignedDuration::ZERO).unwrap();
     let exchanges = theatre.world.history.exchanges();
@@ -145,6 +152,12 @@ async fn replaced(kind: Kind, fault: Option<Fault>) -> Vec<Effect> {
         of_us && about && !one.path.contains("new1")
     };
     sweep::numbered(&exchanges.iter().filter(ours).collect::<Vec<_>>())
+}
+
+fn is_refusal_to_make_a_claim(fault: &Fault) -> bool {
+    let makes = fault.on.method.as_deref() == Some("POST");
+    let claims = fault.on.path.as_deref().is_some_and(|path| path.ends_with("/nodeclaims"));
+    makes && claims && matches!(fault.then, Mishap::Answer { status: 409 | 412, .. })
 }
 
 /// Crashes, lost answers, conflicts and errors of the API server, each at every change that a command makes.
