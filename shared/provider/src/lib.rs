@@ -14,7 +14,6 @@ mod error;
 pub mod fake;
 mod limited;
 mod metered;
-mod remembered;
 mod timed;
 mod traced;
 
@@ -28,7 +27,6 @@ pub use dressed::{Settings, dressed};
 pub use error::ProviderError;
 pub use limited::{Limited, Limiter, Limits, Rate};
 pub use metered::{Metered, Metering};
-pub use remembered::Remembered;
 pub use timed::{TimeOuts, Timed};
 pub use traced::{Traced, Tracing};
 

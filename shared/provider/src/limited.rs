@@ -49,10 +49,8 @@ impl Default for Limits {
                 offerings: rate(1000, 5),
                 observe: rate(50, 50),
                 owned: rate(500, 5),
-                // Most of these calls only look how far a machine has come. Azure lets 200 changes through at once and ten more each
-                // second; whoever allows less says so, and is asked less.
-                ensure: rate(50, 100),
-                ensure_gone: rate(50, 100),
+                ensure: rate(100, 20),
+                ensure_gone: rate(100, 20),
                 reboot: rate(500, 5),
             },
             longest_wait: Duration::from_secs(5),
