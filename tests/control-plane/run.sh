@@ -15,7 +15,6 @@ fi
 [ "$code" = 0 ] || exit "$code"
 sh tests/peers/power/setup.sh
 # One suite after the other: each has a control plane of its own, and some of them stop its parts.
-for suite in crds lives going faults rights compare schedulers; do
-    [ -f "tests/control-plane/tests/$suite.rs" ] || continue
+for suite in crds lives going faults rights compare; do
     POWER_PEERS="$PWD/target/power-peers/bin" cargo test --quiet --workspace --test "$suite" -- --ignored --nocapture --test-threads=16
 done

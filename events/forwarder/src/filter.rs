@@ -242,10 +242,11 @@ fn going(known: &Cache, node: &Arc<Node>) -> Option<Wake> {
 
 fn is_same_node(before: &Node, after: &Node) -> bool {
     let Node { id: _, provider_id, labels, taints, unschedulable, capacity, allocatable, ready, .. } = after;
-    let Node { deleting, held, claim, .. } = after;
+    let Node { deleting, held, claim, notice, .. } = after;
     let same = *provider_id == before.provider_id && *labels == before.labels && *taints == before.taints;
     let same = same && *capacity == before.capacity;
     let state = (*unschedulable, *deleting, *held) == (before.unschedulable, before.deleting, before.held);
+    let state = state && *notice == before.notice;
     same && state && *allocatable == before.allocatable && *ready == before.ready && *claim == before.claim
 }
 

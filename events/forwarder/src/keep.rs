@@ -3,7 +3,7 @@
 use cluster::scene::{self, Taken};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, api::ApiResource};
-use model::names;
+use model::{PodKind, names};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    rows::{Claim, Conditions, Id, Kind, Node, Pod, PodOwner, Pool, Shape, Workspace},
+    rows::{Claim, Conditions, Id, Kind, Node, Pod, Pool, Shape, Workspace},
     wire,
 };
 
@@ -42,20 +42,15 @@ impl Row for Pod {
         let wire::Pod { metadata, mut spec, status } = wire;
         let wire::PodMeta { name, namespace, uid, resource_version, labels, owner_references, .. } = metadata;
         let scheduled = status.conditions.iter().find(|condition| condition.kind == "PodScheduled");
-        let controller = owner_references.into_iter().find(|owner| owner.controller);
-        let owner = match controller.as_ref().map(|owner| owner.kind.as_str()) {
-            Some("DaemonSet") => PodOwner::Daemon,
-            Some("Node") => PodOwner::Node,
-            _ => PodOwner::Other,
-        };
-        let of_daemon = owner == PodOwner::Daemon;
+        let kind = PodKind::of_owners(owner_references.iter().map(|owner| owner.kind.as_str()));
+        let of_daemon = kind == PodKind::Daemon;
+        let set = owner_references.into_iter().find(|owner| of_daemon && owner.kind == "DaemonSet");
         let volume_claims = volume_claims(&name, &spec.volumes);
         let node = spec.node_name.take().filter(|node| !node.is_empty()).map(Into::into);
         let (node_selector, tolerations) = (take(&mut spec.node_selector), take(&mut spec.tolerations));
         let host_network = spec.host_network;
-        let taken = scene::taken(&spec.taken());
-        let malformed = taken.is_err();
-        let Taken { requests, anti_affinity, host_ports } = taken.unwrap_or_default();
+        // What cannot be read is named by whoever reads the pod itself.
+        let (Taken { requests, anti_affinity, host_ports }, _) = scene::taken(&spec.taken());
         Pod {
             id: identity(name, namespace, uid, resource_version),
             node,
@@ -67,11 +62,10 @@ impl Row for Pod {
                 anti_affinity,
                 host_ports,
                 volume_claims,
-                daemon: controller.filter(|_| of_daemon).map(|owner| owner.name.into()),
+                daemon: set.map(|owner| owner.name.into()),
                 host_network,
-                malformed,
             }),
-            owner,
+            kind,
             created_at: metadata.creation_timestamp.filter(|_| of_daemon).and_then(|time| time.parse().ok()),
             unschedulable: scheduled.is_some_and(|condition| {
                 condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable")
@@ -93,7 +87,8 @@ impl Row for Node {
 
     fn keep(wire: wire::Node) -> Self {
         let wire::Node { metadata, spec, status } = wire;
-        let ready = status.conditions.into_iter().find(|condition| condition.kind == "Ready");
+        let of = |kind: &str| status.conditions.iter().find(|condition| condition.kind == kind);
+        let says_notice = |kind: &&str| of(kind).is_some_and(|condition| condition.status == "True");
         Node {
             deleting: metadata.deletion_timestamp.is_some(),
             held: metadata.finalizers.iter().any(|finalizer| finalizer == names::FINALIZER),
@@ -109,7 +104,8 @@ impl Row for Node {
             unschedulable: spec.unschedulable,
             capacity: Arc::new(wire::resources(status.capacity)),
             allocatable: Arc::new(wire::resources(status.allocatable)),
-            ready: ready.map(|condition| condition.status).unwrap_or_default(),
+            notice: names::NOTICES.iter().any(says_notice),
+            ready: of("Ready").map(|condition| condition.status.clone()).unwrap_or_default(),
         }
     }
 

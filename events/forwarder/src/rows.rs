@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use model::{
-    Resources,
+    PodKind, Resources,
     place::{HostPort, PodTerm},
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -34,7 +34,7 @@ pub struct Pod {
     pub node: Option<Arc<str>>,
     /// Equal pods share it.
     pub shape: Arc<Shape>,
-    pub owner: PodOwner,
+    pub kind: PodKind,
     /// The scheduler has looked and found no place.
     pub unschedulable: bool,
     /// The scheduler is making room for it.
@@ -59,16 +59,6 @@ pub struct Shape {
     /// The DaemonSet it belongs to.
     pub daemon: Option<Box<str>>,
     pub host_network: bool,
-    /// Amounts, ports or rules of it cannot be read: it would count for less than it takes.
-    pub malformed: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PodOwner {
-    Daemon,
-    /// A mirror of what a kubelet runs by itself.
-    Node,
-    Other,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +72,8 @@ pub struct Node {
     pub capacity: Arc<Resources>,
     pub allocatable: Arc<Resources>,
     pub ready: String,
+    /// Its cloud has said that the machine goes in a moment.
+    pub notice: bool,
     pub deleting: bool,
     /// Whether our finalizer holds it.
     pub held: bool,
@@ -152,7 +144,7 @@ impl Pod {
     /// Whether it waits for a node that nobody has promised it: Karpenter's rule.
     pub fn waits(&self) -> bool {
         let free = self.node.is_none() && !self.nominated && !self.over && !self.deleting;
-        self.unschedulable && free && self.owner == PodOwner::Other
+        self.unschedulable && free && self.kind == PodKind::Ordinary
     }
 }
 

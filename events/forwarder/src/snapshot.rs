@@ -121,10 +121,6 @@ impl<'a> Pods<'a> {
                 }
                 continue;
             };
-            // Whoever reads pods by itself passes over these too.
-            if pod.shape.malformed {
-                continue;
-            }
             let namespace = pod.id.namespace.as_deref().unwrap_or_default();
             // Equal shapes are one in the cache.
             let key = (namespace, Arc::as_ptr(&pod.shape), pod.deleting);

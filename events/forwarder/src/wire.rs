@@ -49,7 +49,6 @@ pub struct Owner {
     pub kind: String,
     pub name: String,
     pub uid: String,
-    pub controller: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -20,7 +20,8 @@ pub async fn run(tick: Arc<Tick>) -> Findings {
     let claims: Vec<Claim> = tick.known_claims().cloned().collect();
     let coming = nominations(&claims, now);
     let first = waiting.into_iter().find(|waiting| {
-        let old = waiting.created_at.is_none_or(|at| now.duration_since(at) >= EVENT_COMES_WITHIN);
+        // The API server's clock may be ahead of ours: a pod of a time that is yet to come is not young for that.
+        let old = waiting.created_at.is_none_or(|at| now.duration_since(at).abs() >= EVENT_COMES_WITHIN);
         old && !coming.contains_key(waiting.pod.uid.as_str())
     });
     let Some(first) = first else { return Findings::default() };

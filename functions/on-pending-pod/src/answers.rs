@@ -12,6 +12,8 @@ use crate::read::Seen;
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// As long as others wait for what is coming: whom the scheduler puts there is its own choice, and one may be left over.
 const LOOK_AGAIN_SOON: Duration = Duration::from_secs(10);
+/// A cloud has not said yet what it sells. What it says late is remembered for five seconds: before those are over.
+const UNTIL_ANSWERED: Duration = Duration::from_secs(3);
 /// Time ran out over it.
 const GO_ON: Duration = Duration::from_secs(1);
 
@@ -47,7 +49,11 @@ pub fn each(seen: &Seen, plan: &Provisioning) -> BTreeMap<Uid, Reply> {
         (pod.uid.clone(), Reply { answer: Answer::nothing(format!("{}: {why}", words_for(pod))), note: None })
     });
     let comes = |told: &Told| matches!(told, Told::Coming { .. } | Told::OnItsWay { .. } | Told::HasRoom { .. });
-    let again = if plan.pods.iter().any(|(_, told)| comes(told)) { LOOK_AGAIN_SOON } else { LOOK_AGAIN };
+    let again = match plan.pods.iter().any(|(_, told)| comes(told)) {
+        _ if seen.is_waited_for() => UNTIL_ANSWERED,
+        true => LOOK_AGAIN_SOON,
+        false => LOOK_AGAIN,
+    };
     let told = plan.pods.iter().map(|(pod, told)| (pod.uid.clone(), reply(plan, pod, told, again)));
     left_out.chain(told).collect()
 }

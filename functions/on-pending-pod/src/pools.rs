@@ -2,32 +2,36 @@
 
 use cluster::{
     ClusterError,
-    crd::{NodeClaimTemplate, NodeClaimTemplateSpec, NodeClassReference, NodePool, NodePoolSpec},
-    scene::{ClassNow, PoolSource, Problem, catalogue, class_notes},
+    crd::NodePool,
+    scene::{
+        ClassNow, PoolSource, Problem, catalogue, class_notes, fill_with_plenty, implied_pool, is_up, rack_catalogue,
+    },
     template_hash,
 };
+use core::time::Duration;
 use decide::{
     claim::{ClassSeen, Whose},
     money::{Allowance, PoolCap},
     provision::PoolFacts,
     requirement::Requirements,
 };
+use futures_util::future::join_all;
 use host::parts::{Parts, requirements_for};
 use jiff::Timestamp;
 use model::{
-    CapacityType, Claim, ClaimStatus, ClassRef, InstanceKey, Launch, ObjectName, Offering, PoolRef, Price, Quantity,
-    Requirement, ResourceVersion, StockMemory, Uid, names,
-    place::{Catalogue, NodeStage, Scene},
+    CapacityType, Claim, ClaimStatus, ClassRef, InstanceKey, Launch, ObjectName, Offering, PoolRef, Requirement,
+    ResourceVersion, StockMemory, Uid, names,
+    place::{Catalogue, NodeStage, NodeThere, Scene},
 };
 use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::timeout;
+
+/// What a decision waits for a provider to say what it offers. All pods wait for it, also those of other providers.
+const LONGEST_LOOK: Duration = Duration::from_secs(2);
 
 const POWER: &str = "power";
-/// The pool that nobody made: machines of the environment, where there is no NodePool at all.
+/// In the place of the UID of a pool that nobody made.
 const IMPLIED: &str = "power";
-const IMPLIED_CLASS: (&str, &str, &str) = ("pilotlight.dev", "PowerNodeClass", "default");
-
-/// More of it than any machine has: for machines of which only the GPUs are known.
-const PLENTY: [(&str, i128); 4] = [("cpu", 10_000), ("memory", 1 << 50), ("ephemeral-storage", 1 << 60), ("pods", 110)];
 
 #[derive(Default)]
 pub struct Pools {
@@ -40,17 +44,22 @@ pub struct Pools {
     /// What nodes made now would be, by kind and name of their class.
     pub classes: BTreeMap<(String, String), ClassNow>,
     pub problems: Vec<Problem>,
+    /// A provider has not answered in time, and may yet.
+    pub is_waited_for: bool,
 }
+
+/// The provider of a pool and what its class says, or why the pool makes no nodes.
+type Served = Result<(&'static str, ClassSeen), String>;
 
 /// Reads all pools. One that cannot be served says why, and stops no other.
 pub async fn look(parts: &Parts) -> Result<Pools, ClusterError> {
     let (mut found, problems) = parts.cluster.pools().await?;
     if found.is_empty() && problems.is_empty() {
-        found.push(implied());
+        found.push(implied_pool());
     }
     let stock = parts.cluster.stock().await?;
     let mut pools = Pools { problems, allowance: allowance(parts, &found).await?, ..Pools::default() };
-    let mut offered: BTreeMap<&'static str, Result<Vec<Offering>, String>> = BTreeMap::new();
+    let mut served_by: Vec<(NodePool, Claim, Served)> = Vec::new();
     for pool in found {
         let Some(claim) = as_claim(&pool) else { continue };
         let served = match parts.whose(&claim).await? {
@@ -61,17 +70,23 @@ pub async fn look(parts: &Parts) -> Result<Pools, ClusterError> {
                     let name = (claim.class.kind.clone(), claim.class.name.to_string());
                     (name, ClassNow { hash: Some(hash), ..ClassNow::default() })
                 }));
-                if !offered.contains_key(ours.provider) {
-                    offered.insert(ours.provider, offerings(parts, ours.provider).await);
-                }
-                match (class, offered.get(ours.provider)) {
-                    (ClassSeen::NotReady { why, .. }, _) => Err(why),
-                    (_, Some(Err(why))) => Err(why.clone()),
-                    (class, Some(Ok(all))) => Ok((ours.provider, of_pool(&claim, &class, ours.provider, all))),
-                    (_, None) => Err(format!("nothing is known of what {} offers", ours.provider)),
+                match class {
+                    ClassSeen::NotReady { why, .. } => Err(why),
+                    class => Ok((ours.provider, class)),
                 }
             }
         };
+        served_by.push((pool, claim, served));
+    }
+    let providers = served_by.iter().filter_map(|(_, _, served)| served.as_ref().ok().map(|(provider, _)| *provider));
+    let offered = all_offerings(parts, providers.collect()).await;
+    pools.is_waited_for = offered.values().any(|offered| matches!(offered, Err(Unheard::Late(_))));
+    for (pool, claim, served) in served_by {
+        let served = served.and_then(|(provider, class)| match offered.get(provider) {
+            Some(Ok(all)) => Ok((provider, of_pool(&claim, &class, provider, all))),
+            Some(Err(Unheard::Late(why) | Unheard::Failed(why))) => Err(why.clone()),
+            None => Err(format!("nothing is known of what {provider} offers")),
+        });
         let nobody_made_it = pool.metadata.uid.is_none();
         if nobody_made_it && served.as_ref().map_or(true, |(_, machines)| machines.is_empty()) {
             continue;
@@ -127,15 +142,33 @@ impl Pools {
         self.sources.push(PoolSource { pool, catalogue });
     }
 
+    /// A machine whose Node is there and answers can be woken for nobody, whoever switched it on. Of one that we closed its claim says
+    /// more: where that is gone, the machine is off, and only its Node does not show it yet.
+    pub fn leave_machines_that_are_up(&self, scene: &mut Scene) {
+        let closed = |node: &NodeThere| node.taints.iter().any(|taint| taint.key == names::DISRUPTED_TAINT);
+        for pool in &scene.pools {
+            let Some((_, facts)) = self.racks().find(|(name, _)| *name == pool.name.as_str()) else { continue };
+            let nodes = || scene.nodes.iter().filter(|node| !closed(node));
+            let machines = facts.offerings.iter().filter(|machine| is_up(machine, nodes()));
+            let up: BTreeSet<&str> = machines.map(|machine| machine.id.instance_type.as_str()).collect();
+            let types = scene.catalogues.get_mut(pool.catalogue).map(|catalogue| catalogue.types.iter_mut());
+            for machine in types.into_iter().flatten().filter(|machine| up.contains(machine.name.as_str())) {
+                machine.offerings.iter_mut().for_each(|offered| offered.available = false);
+            }
+        }
+    }
+
+    fn racks(&self) -> impl Iterator<Item = (&str, &PoolFacts)> {
+        let all = self.facts.iter().map(|(name, facts)| (name.as_str(), facts));
+        all.filter(|(_, facts)| facts.provider == POWER)
+    }
+
     /// A claim for a machine of which little is known holds what the machine would.
     pub fn fill_machines(&self, scene: &mut Scene) {
-        let racks: BTreeSet<&str> =
-            self.facts.iter().filter(|(_, facts)| facts.provider == POWER).map(|(name, _)| name.as_str()).collect();
+        let racks: BTreeSet<&str> = self.racks().map(|(name, _)| name).collect();
         for node in scene.nodes.iter_mut().filter(|node| node.stage == NodeStage::InFlight) {
             if node.pool.as_ref().is_some_and(|pool| racks.contains(pool.as_str())) {
-                for (name, amount) in plenty() {
-                    node.allocatable.entry(name).or_insert(amount);
-                }
+                fill_with_plenty(&mut node.allocatable);
             }
         }
     }
@@ -154,9 +187,29 @@ fn cap_of(pool: &NodePool) -> Option<PoolCap> {
     PoolCap::read(pool.metadata.name.as_deref()?, pool.metadata.annotations.as_ref()?)
 }
 
-async fn offerings(parts: &Parts, provider: &str) -> Result<Vec<Offering>, String> {
-    let provider = parts.providers.get(provider).map_err(|failure| failure.message)?;
-    provider.offerings().await.map_err(|error| error.to_string())
+/// Why nothing is known of what a provider offers.
+enum Unheard {
+    /// It has not answered in time, and may yet.
+    Late(String),
+    Failed(String),
+}
+
+/// All of them are asked at once: one that hangs keeps no pod from the machines of the others.
+async fn all_offerings(
+    parts: &Parts,
+    providers: BTreeSet<&'static str>,
+) -> BTreeMap<&'static str, Result<Vec<Offering>, Unheard>> {
+    let ask = async |provider: &'static str| (provider, offerings(parts, provider).await);
+    join_all(providers.into_iter().map(ask)).await.into_iter().collect()
+}
+
+async fn offerings(parts: &Parts, name: &str) -> Result<Vec<Offering>, Unheard> {
+    let provider = parts.providers.get(name).map_err(|failure| Unheard::Failed(failure.message))?;
+    match timeout(LONGEST_LOOK, provider.offerings()).await {
+        Ok(answer) => answer.map_err(|error| Unheard::Failed(error.to_string())),
+        // What it says later is remembered for a moment, and the next decision has it.
+        Err(_) => Err(Unheard::Late(format!("{name} does not answer"))),
+    }
 }
 
 /// What of a provider's offerings its class leaves. A pool that says nothing about capacity types never gets a spot machine.
@@ -185,37 +238,7 @@ fn in_the_providers_words(pool: &mut NodePool, provider: &str, claim: &Claim) {
 }
 
 fn sorted_out(provider: &str, offerings: &[Offering], stock: &StockMemory, now: Timestamp) -> Catalogue {
-    if provider != POWER {
-        return catalogue(offerings, stock, now);
-    }
-    // Of machines that cost the same, the smallest that suffices: a share of a cent for each GPU decides.
-    let mut machines = offerings.to_vec();
-    for machine in &mut machines {
-        let gpus = machine.gpu.as_ref().map_or(0, |gpu| u64::from(gpu.count));
-        let Some(Price { millionths_per_hour, .. }) = &mut machine.price else { continue };
-        *millionths_per_hour = millionths_per_hour.saturating_add(gpus);
-    }
-    let mut catalogue = catalogue(&machines, stock, now);
-    for machine in &mut catalogue.types {
-        for (name, amount) in plenty() {
-            machine.allocatable.entry(name).or_insert(amount);
-        }
-    }
-    catalogue
-}
-
-fn plenty() -> impl Iterator<Item = (String, Quantity)> {
-    PLENTY.into_iter().map(|(name, whole)| (name.to_owned(), Quantity::from_thousandths(whole * 1000)))
-}
-
-fn implied() -> NodePool {
-    let (group, kind, name) = IMPLIED_CLASS;
-    let class = NodeClassReference { group: group.to_owned(), kind: kind.to_owned(), name: name.to_owned() };
-    let template = NodeClaimTemplate {
-        spec: NodeClaimTemplateSpec { node_class_ref: class, ..NodeClaimTemplateSpec::default() },
-        ..NodeClaimTemplate::default()
-    };
-    NodePool::new(IMPLIED, NodePoolSpec { template, ..NodePoolSpec::default() })
+    if provider == POWER { rack_catalogue(offerings, stock, now) } else { catalogue(offerings, stock, now) }
 }
 
 /// A claim as the pool would make it, to find out whose it is and what its class says. `None` for a pool that has no name.
@@ -244,7 +267,7 @@ fn as_claim(pool: &NodePool) -> Option<Claim> {
             name: ObjectName::new(&class.name).ok()?,
         },
         requirements: template.spec.requirements.iter().filter_map(requirement).collect(),
-        requests: BTreeMap::new(),
+        requests: model::Resources::new(),
         taints: vec![],
         startup_taints: vec![],
         termination_grace: None,

@@ -136,6 +136,11 @@ impl Seen {
         changed
     }
 
+    /// Whether somebody who might have a machine has not answered yet.
+    pub fn is_waited_for(&self) -> bool {
+        self.pools.is_waited_for
+    }
+
     /// Pods that are not ours to place, and why.
     pub fn left_out(&self) -> impl Iterator<Item = (&PodRef, &str)> {
         self.left_out.iter().map(|one| (&one.pod, one.why.as_str()))
@@ -152,6 +157,7 @@ impl Seen {
         }
         let mut scene = read.scene;
         self.pools.fill_machines(&mut scene);
+        self.pools.leave_machines_that_are_up(&mut scene);
         let pools = scene.pools.iter().filter_map(|pool| self.pools.facts.get(pool.name.as_str()).cloned()).collect();
         self.situation = Situation { scene, pools, claims: all, now };
         self.left_out = read.left_out;

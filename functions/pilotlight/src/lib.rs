@@ -114,7 +114,15 @@ pub fn functions(parts: PartsSource) -> Vec<Function> {
 
 /// The whole of `main`.
 pub fn run() -> ExitCode {
-    match CommandLine::parse().command {
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        // Not 2, as usual: by that a plan says that a pod has no place.
+        Err(error) => {
+            _ = error.print();
+            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    match line.command {
         Command::Serve => host::serve_from_env(functions),
         Command::Run => run::run(),
         Command::Demo(arguments) => demo::run(&arguments),

@@ -7,6 +7,7 @@ mod catalogue;
 mod complete;
 mod consolidate;
 mod files;
+mod implied;
 mod link;
 mod manifest;
 mod show;
@@ -120,17 +121,23 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     files::read_all(&arguments.file, &mut manifest)?;
     let now = arguments.now.unwrap_or_else(Timestamp::now);
     complete::complete(&mut manifest, now, arguments.consolidate);
-    let market = match &arguments.catalog {
-        Some(file) => Market::from_file(file)?,
-        None => bundled::market(&mut manifest)?,
+    let (market, nobody_made_a_pool) = match &arguments.catalog {
+        Some(file) => (Market::from_file(file)?, false),
+        None => {
+            let added = implied::add(&mut manifest);
+            (bundled::market(&mut manifest)?, added)
+        }
     };
     let config = env::var("SCHEDULER_CONFIG").unwrap_or_default();
     let default_spread = scheduler_config(&config).map_err(|why| format!("SCHEDULER_CONFIG: {why}"))?;
     let policy = policy(arguments)?;
-    let warnings = std::mem::take(&mut manifest.warnings);
-    let source = SceneSource { default_spread, policy, now, ..manifest.into_source(&market)? };
+    let (source, warnings) = manifest.into_source(&market);
+    let source = SceneSource { default_spread, policy, now, ..source };
     let mut read = read_scene(&source);
     read.scene.quotas = machine_quotas(&market.machines, &read.scene.nodes);
+    if nobody_made_a_pool {
+        implied::leave_out_others(&mut read);
+    }
     let (placing, solve) = solve(&read, arguments);
     let most = if arguments.max_offerings == 0 { usize::MAX } else { arguments.max_offerings };
     let mut answer = Answer::new(&source, &read, &placing, &market, most, solve);

@@ -36,7 +36,10 @@ fn offering() -> impl Strategy<Value = Offering> {
     let stock = sample::select(vec![Stock::Available, Stock::Scarce, Stock::Shortage, Stock::Unknown]);
     let labels = collection::btree_map(".{1,20}", ".{0,20}", 0..4);
     (id(), option::of(gpu), capacity, arch, option::of(price), labels, stock).prop_map(
-        |(id, gpu, capacity, arch, price, labels, stock)| Offering { id, gpu, capacity, arch, price, labels, stock },
+        |(id, gpu, capacity, arch, price, labels, stock)| {
+            let capacity = capacity.into();
+            Offering { id, gpu, capacity, arch, price, labels, stock }
+        },
     )
 }
 

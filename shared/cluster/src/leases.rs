@@ -36,23 +36,23 @@ impl Cluster {
         Ok(found.into_iter().filter_map(held).collect())
     }
 
-    /// Gives a machine to a claim if nobody has it, and answers who has it now.
-    pub async fn take_machine(&self, machine: &str, claim: &Uid) -> Result<MachineHeld, ClusterError> {
+    /// Gives a machine to a claim if nobody has it, with its first note, and answers who has it now.
+    pub async fn take_machine(&self, machine: &str, claim: &Uid, note: &str) -> Result<MachineHeld, ClusterError> {
         let found = self.machine_lease(machine).await?;
         if let Some(held) = found.as_ref().and_then(held) {
             return Ok(held);
         }
         let taken = match found {
-            None => self.make_lease(machine, claim).await,
+            None => self.make_lease(machine, claim, note).await,
             Some(lease) => {
                 let change = json!({
-                    "metadata": { "annotations": { NOTE: null } }, "spec": { "holderIdentity": claim.as_str() },
+                    "metadata": { "annotations": { NOTE: note } }, "spec": { "holderIdentity": claim.as_str() },
                 });
                 self.change_lease(machine, &lease, "taking Lease", change).await
             }
         };
         match taken {
-            Ok(()) => Ok(MachineHeld { claim: claim.clone(), note: None }),
+            Ok(()) => Ok(MachineHeld { claim: claim.clone(), note: Some(note.to_owned()) }),
             // Somebody was faster, or our own write was: whoever it was stands in it.
             Err(error) if error.is_conflict() => match self.machine_lease(machine).await?.as_ref().and_then(held) {
                 Some(held) => Ok(held),
@@ -99,10 +99,16 @@ impl Cluster {
         self.look_for(asking, self.own_leases().get(&lease_name(machine))).await
     }
 
-    async fn make_lease(&self, machine: &str, claim: &Uid) -> Result<(), ClusterError> {
+    async fn make_lease(&self, machine: &str, claim: &Uid, note: &str) -> Result<(), ClusterError> {
         let labels = BTreeMap::from([(MACHINE.to_owned(), machine.to_owned())]);
+        let annotations = BTreeMap::from([(NOTE.to_owned(), note.to_owned())]);
         let lease = Lease {
-            metadata: ObjectMeta { name: Some(lease_name(machine)), labels: Some(labels), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                name: Some(lease_name(machine)),
+                labels: Some(labels),
+                annotations: Some(annotations),
+                ..ObjectMeta::default()
+            },
             spec: Some(LeaseSpec { holder_identity: Some(claim.to_string()), ..LeaseSpec::default() }),
         };
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };

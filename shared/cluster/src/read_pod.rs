@@ -58,15 +58,10 @@ pub(crate) fn claimed_volumes(pod: &KubePod) -> impl Iterator<Item = (&Volume, S
 }
 
 pub(crate) fn kind(metadata: &ObjectMeta) -> PodKind {
-    let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    let controlled_by = |kind: &str| owners.iter().any(|owner| owner.controller == Some(true) && owner.kind == kind);
-    if metadata.annotations.as_ref().is_some_and(|all| all.contains_key(MIRROR)) || controlled_by("Node") {
-        PodKind::Mirror
-    } else if controlled_by("DaemonSet") {
-        PodKind::Daemon
-    } else {
-        PodKind::Ordinary
+    if metadata.annotations.as_ref().is_some_and(|all| all.contains_key(MIRROR)) {
+        return PodKind::Mirror;
     }
+    PodKind::of_owners(metadata.owner_references.iter().flatten().map(|owner| owner.kind.as_str()))
 }
 
 /// One that we do not understand tolerates nothing: the pod is drained like any other.
@@ -107,6 +102,13 @@ mod tests {
         check(owned_by("ReplicaSet"), PodKind::Ordinary);
         check(owned_by("DaemonSet"), PodKind::Daemon);
         check(owned_by("Node"), PodKind::Mirror);
+        let uncontrolled = |kind: &str| {
+            json!({ "ownerReferences": [{ "apiVersion": "v1", "kind": "Other", "name": "o", "uid": "o", "controller": true },
+                { "apiVersion": "v1", "kind": kind, "name": "o", "uid": "o" }] })
+        };
+        check(uncontrolled("DaemonSet"), PodKind::Daemon);
+        check(uncontrolled("Node"), PodKind::Mirror);
+        check(uncontrolled("ReplicaSet"), PodKind::Ordinary);
         check(json!({ "annotations": { "kubernetes.io/config.mirror": "x" } }), PodKind::Mirror);
     }
 

@@ -8,11 +8,13 @@ mod amounts;
 mod budgets;
 mod catalogue;
 mod daemons;
+mod implied;
 mod in_flight;
 mod inventory;
 mod nodes;
 mod placed;
 mod pods;
+mod pool_checks;
 mod pools;
 mod requests;
 mod rules;
@@ -36,7 +38,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{crd::NodePool, read_claim::ClaimRead, read_node::read_node};
 
-pub use catalogue::{catalogue, machine_quotas};
+pub use catalogue::{catalogue, fill_with_plenty, is_up, machine_quotas, rack_catalogue};
+pub use implied::implied_pool;
 pub use inventory::{ClassNow, Told, class_hash, class_notes, read_inventory};
 pub use nodes::going;
 pub use placed::{Taken, taken};

@@ -5,7 +5,7 @@ use k8s_openapi::api::{
     storage::v1::VolumeAttachment,
 };
 use kube::{Api, api::ListParams};
-use model::{Effect, ObjectName, Pod, PodKind, Taint, VolumeAttached, names};
+use model::{ObjectName, VolumeAttached};
 use std::collections::BTreeSet;
 
 use crate::{
@@ -49,7 +49,8 @@ impl Cluster {
         let mut volumes = BTreeSet::new();
         for raw in self.raw_pods_on(node).await? {
             let asking = Asking::new(rights::LIST_PODS, "listing the pods on Node", node.as_str());
-            if stays(&read_pod(&raw).map_err(|why| asking.nonsense(why))?) {
+            if read_pod(&raw).map_err(|why| asking.nonsense(why))?.is_left_by_drains() {
+                // Its volumes stay as long as the machine does.
                 volumes.extend(self.volumes_of(&raw).await?);
             }
         }
@@ -67,10 +68,4 @@ impl Cluster {
         }
         Ok(volumes)
     }
-}
-
-/// It is not drained, so its volumes stay as long as the machine does.
-fn stays(pod: &Pod) -> bool {
-    let taint = Taint { key: names::DISRUPTED_TAINT.to_owned(), value: String::new(), effect: Effect::NoSchedule };
-    pod.kind == PodKind::Mirror || pod.terminal || pod.tolerations.iter().any(|one| one.tolerates(&taint))
 }

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use crate::{conditions, money::Money};
 
 pub use policy::Policy;
+pub(crate) use whose::made_for_gpu_provisioner;
 pub use whose::{AlsoManage, Ours, Whose, depends_on_karpenter, provider_of_class, whose};
 
 /// Everything a step needs to know.

@@ -5,13 +5,16 @@
 //! | `candidate`, `held`, `drift`, `price`, `cost` | what is known of a node, and what forbids to touch it |
 //! | `budgets`, `cron` | how many may go at a time |
 //! | `board` | all pods where they stand, for trying what happens without a node |
+//! | `between` | rules between pods that others' moves may break |
 //! | `leaving` | nodes that are unhealthy, too old or not what they should be: replaced, whatever it costs |
+//! | `fixed` | those of pools with a fixed number of nodes: replaced one for one |
 //! | `empty` | nodes that nobody uses |
 //! | `consolidate`, `sets`, `bounds` | nodes whose pods are as well off for less money |
 //! | `judging` | whether taking nodes away pays |
 //! | `replacing` | what a replacement may be |
-//! | `groups`, `commands` | what was chosen, as commands that leave nothing to choose |
+//! | `groups`, `independent`, `commands` | what was chosen, as commands that leave nothing to choose and need no other |
 
+mod between;
 mod board;
 mod bounds;
 mod budgets;
@@ -22,8 +25,10 @@ mod cost;
 mod cron;
 mod drift;
 mod empty;
+mod fixed;
 mod groups;
 mod held;
+mod independent;
 mod judging;
 mod leaving;
 mod price;
@@ -60,7 +65,7 @@ pub fn decide(situation: &Situation, still_time: &mut dyn FnMut() -> bool) -> De
     let board = Board::new(situation, still_time);
     let mut choosing = Choosing::new(&board);
     leaving::repair(&mut choosing, still_time);
-    empty::take(&mut choosing);
+    empty::take(&mut choosing, still_time);
     leaving::replace(&mut choosing, still_time);
     consolidate::run(&mut choosing, still_time);
     choosing.decision()

@@ -17,6 +17,7 @@ pub const NO_OFFERING_FITS: &str = "NoOfferingFits";
 pub const INSUFFICIENT_CAPACITY: &str = "InsufficientCapacity";
 pub const QUOTA_EXCEEDED: &str = "QuotaExceeded";
 pub const INVALID_REQUEST: &str = "InvalidRequest";
+pub const CONFLICT: &str = "Conflict";
 
 /// How long an attempt of this claim keeps it from trying the same again: as long as a used-up quota is remembered, and
 /// short enough that a claim which waits climbs again while somebody still waits for it.

@@ -18,6 +18,12 @@ pub use orphans::{Orphan, provider_of_node};
 /// What is younger may still be on its way into a list.
 pub const YOUNG: SignedDuration = SignedDuration::from_secs(30);
 
+/// Whether a thing is young, by the time that somebody else's clock gave it. Clocks differ a little; one that is further ahead than
+/// this proves nothing, or what it made would be young for as long as it runs ahead.
+pub fn is_young(made: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(made).abs() < YOUNG
+}
+
 /// Everything that a search looks at.
 #[derive(Debug, Clone, Default)]
 pub struct Situation {
@@ -68,11 +74,10 @@ pub fn find(seen: &Situation) -> Vec<Leak> {
 pub fn left_alone(seen: &Situation) -> Vec<String> {
     let words = |orphan: Orphan| {
         format!(
-            "{} of NodeClaim {} ({}), which is not here: nothing on it says that this cluster made it, so it may be another \
-             cluster's; delete it by hand if it is nobody's",
+            "{} of {}, which is not here: nothing on it says that this cluster made it, so it may be another cluster's; \
+             delete it by hand if it is nobody's",
             orphan.what(),
-            orphan.key.name,
-            orphan.key.claim
+            orphan.whose()
         )
     };
     orphans::unproved(seen).into_iter().map(words).collect()

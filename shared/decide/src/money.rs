@@ -14,6 +14,10 @@ use std::{
 /// Longer than any invocation lives between being allowed a machine and writing down that it will ask for it.
 const LONGEST_TURN: SignedDuration = SignedDuration::from_mins(2);
 
+/// No invocation lives longer. Whoever read a claim before its machine was refused, and asks for the same one, is answered by then: what
+/// was refused to one may have been given to another.
+const LONGEST_CALL: SignedDuration = SignedDuration::from_mins(1);
+
 /// Everything that money has to say about one more machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Money {
@@ -101,6 +105,12 @@ fn on_record(claim: &Claim) -> Option<Entry> {
     Some(Entry::new(price, claim.labels.get(names::NODE_POOL).cloned(), record.begun_at))
 }
 
+/// When the last machine that a claim asked for was refused, if it has none.
+fn refused(claim: &Claim) -> Option<(&Uid, Timestamp)> {
+    let record = claim.record().filter(|record| record.is_spent())?;
+    record.tried.last().map(|last| (&claim.key.claim, last.at))
+}
+
 impl Money {
     pub fn is_counted(&self) -> bool {
         !self.caps.is_empty()
@@ -165,11 +175,14 @@ pub fn settled(
     let launching: BTreeSet<&Uid> =
         claims.iter().filter(|claim| on_record(claim).is_some()).map(|claim| &claim.key.claim).collect();
     let readable: BTreeSet<&Uid> = claims.iter().map(|claim| &claim.key.claim).collect();
+    let refused: BTreeMap<&Uid, Timestamp> = claims.iter().filter_map(refused).collect();
     let mut settled = ledger.clone();
     settled.0.retain(|uid, entry| {
         // Whoever was allowed it and has not written its intent by now is not at work any more.
         let idle = readable.contains(uid) && !launching.contains(uid) && now.duration_since(entry.at) > LONGEST_TURN;
-        owned.contains_key(uid) || (known.contains(uid) && !idle)
+        // Nothing was allowed since: this is the money of what was refused.
+        let over = refused.get(uid).is_some_and(|at| entry.at <= *at && now.duration_since(*at) > LONGEST_CALL);
+        owned.contains_key(uid) || (known.contains(uid) && !idle && !over)
     });
     for (uid, entry) in owned {
         // A machine without a claim is paid for all the same.

@@ -20,6 +20,7 @@ use model::{
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::money::Allowance;
+pub use claims::USUAL_DISK_GIB;
 pub use nominations::nominations;
 pub use words::{LONGEST_TEXT, on_its_way};
 
@@ -121,13 +122,16 @@ fn not_ours(scene: &mut Scene, pools: &[PoolFacts], provisioning: &mut Provision
     }
     let (ours, others): (Vec<_>, Vec<_>) = core::mem::take(&mut scene.pods).into_iter().partition(asks_for_gpus);
     scene.pods = ours;
-    let why = "there is no NodePool, and machines without one are for pods that ask for GPUs".to_owned();
-    provisioning.pods.extend(others.iter().map(|pod| (reference(pod), Told::NotOurs { why: why.clone() })));
+    let told = || Told::NotOurs { why: NO_POOL.to_owned() };
+    provisioning.pods.extend(others.iter().map(|pod| (reference(pod), told())));
 }
+
+/// Why a pod without GPUs gets none of the machines that are there without a NodePool.
+pub const NO_POOL: &str = "there is no NodePool, and machines without one are for pods that ask for GPUs";
 
 const GPU_MAKERS: [&str; 3] = ["nvidia.com/", "amd.com/", "gpu.intel.com/"];
 
-fn asks_for_gpus(pod: &PodToPlace) -> bool {
+pub fn asks_for_gpus(pod: &PodToPlace) -> bool {
     pod.requests.keys().any(|name| GPU_MAKERS.iter().any(|maker| name.starts_with(maker)))
 }
 

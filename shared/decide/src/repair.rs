@@ -13,11 +13,13 @@ use model::{
 };
 use regex::Regex;
 
-pub use built_in::built_in;
-pub(crate) use built_in::is_notice;
+pub use built_in::{built_in, is_notice};
 
 /// For so long a machine that was started anew is not started anew again: it is replaced.
 pub const REBOOT_HELPS_ONCE_IN: SignedDuration = SignedDuration::from_hours(24);
+
+/// At least so long after a start a condition of before may still stand: node-problem-detector looks every few minutes.
+pub const LOOKED_AT_AGAIN: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is done about one condition.
 #[derive(Debug, Clone)]
@@ -43,14 +45,16 @@ pub struct Policy {
 #[derive(Debug, Clone, Copy)]
 pub struct Patient<'a> {
     pub node: &'a Node,
-    pub claim: &'a Claim,
+    /// What it remembers of machines that were started anew.
+    pub claim: Option<&'a Claim>,
     /// Whether its provider can start machines anew.
     pub can_reboot: bool,
 }
 
 /// What is wrong with it, if that is so for long enough.
 pub fn judge(policies: &[Policy], patient: Patient<'_>, now: Timestamp) -> Option<Unhealthy> {
-    let due = complaints(policies, patient.node).filter(|complaint| complaint.due_at() <= now);
+    let rebooted = patient.claim.and_then(rebooted_at);
+    let due = complaints(policies, patient.node).filter(|complaint| complaint.due_at(rebooted) <= now);
     let worst = due.max_by_key(|complaint| {
         let Complaint { policy, condition } = complaint;
         let replaces = policy.remedy == Some(Remedy::Replace);
@@ -59,7 +63,9 @@ pub fn judge(policies: &[Policy], patient: Patient<'_>, now: Timestamp) -> Optio
     })?;
     let Complaint { policy, condition } = worst;
     let since = worst.since();
-    let reboots = policy.remedy == Some(Remedy::Reboot) && patient.can_reboot && !was_rebooted(patient.claim, now);
+    let reboots = policy.remedy == Some(Remedy::Reboot)
+        && patient.can_reboot
+        && !patient.claim.is_some_and(|claim| was_rebooted(claim, now));
     Some(Unhealthy {
         what: words(condition, since, now),
         since,
@@ -68,11 +74,6 @@ pub fn judge(policies: &[Policy], patient: Patient<'_>, now: Timestamp) -> Optio
         drain_within: policy.drain_within,
         urgent: policy.urgent,
     })
-}
-
-/// When the first of its complaints will have lasted too long.
-pub fn due_at(policies: &[Policy], node: &Node, now: Timestamp) -> Option<Timestamp> {
-    complaints(policies, node).map(|complaint| complaint.due_at()).filter(|at| *at > now).min()
 }
 
 struct Complaint<'a> {
@@ -86,8 +87,11 @@ impl Complaint<'_> {
         self.condition.since.unwrap_or(Timestamp::UNIX_EPOCH)
     }
 
-    fn due_at(&self) -> Timestamp {
-        self.since().checked_add(self.policy.tolerate).unwrap_or(Timestamp::MAX)
+    /// Whoever complains has its time to see that a machine which was started anew is well again.
+    fn due_at(&self, rebooted: Option<Timestamp>) -> Timestamp {
+        let tolerated = self.since().checked_add(self.policy.tolerate).unwrap_or(Timestamp::MAX);
+        let looked_at = |at: Timestamp| at.checked_add(self.policy.tolerate.max(LOOKED_AT_AGAIN)).unwrap_or(at);
+        rebooted.filter(|_| !self.policy.urgent).map_or(tolerated, |at| tolerated.max(looked_at(at)))
     }
 }
 
@@ -103,9 +107,12 @@ fn complaints<'a>(policies: &'a [Policy], node: &'a Node) -> impl Iterator<Item 
     })
 }
 
+fn rebooted_at(claim: &Claim) -> Option<Timestamp> {
+    claim.annotations.get(names::REBOOTED_AT).and_then(|text| text.parse().ok())
+}
+
 fn was_rebooted(claim: &Claim, now: Timestamp) -> bool {
-    let at: Option<Timestamp> = claim.annotations.get(names::REBOOTED_AT).and_then(|text| text.parse().ok());
-    at.is_some_and(|at| now.duration_since(at) < REBOOT_HELPS_ONCE_IN)
+    rebooted_at(claim).is_some_and(|at| now.duration_since(at) < REBOOT_HELPS_ONCE_IN)
 }
 
 /// `Ready is Unknown (NodeStatusUnknown) for 12 minutes`.

@@ -39,6 +39,32 @@ pub fn normalised(key: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| name)
 }
 
+/// Labels that say what a machine is, whether or not an offering has them: one without is a machine without.
+const WELL_KNOWN: [&str; 8] = [
+    names::INSTANCE_TYPE,
+    names::ZONE,
+    names::REGION,
+    names::ARCH,
+    names::OS,
+    names::CAPACITY_TYPE,
+    names::HOSTNAME,
+    "node.kubernetes.io/windows-build",
+];
+const AZURE_PREFIX: &str = "karpenter.azure.com/";
+
+/// Whether a machine answers for a label by what it is. Any other is one that a node may be given.
+pub fn says_what_a_machine_is(key: &str) -> bool {
+    WELL_KNOWN.contains(&key) || key.starts_with(AZURE_PREFIX)
+}
+
+/// Values for labels that have to be there and that nobody chose (`Exists`, `Gt` and the like): a node without them would not be
+/// what its pool asks for, and be replaced for ever.
+pub fn left_open(requirements: &[Requirement]) -> BTreeMap<String, String> {
+    let all = Requirements::new(requirements);
+    let open = all.iter().filter(|(key, _)| !says_what_a_machine_is(key));
+    open.filter_map(|(key, allowed)| Some((key.to_owned(), allowed.any()?))).collect()
+}
+
 /// What a node that carries labels has of a label by its name of today.
 pub fn label_of<'n>(labels: &'n BTreeMap<String, String>, name: &str) -> Option<&'n str> {
     let own = labels.get(name);

@@ -130,20 +130,15 @@ pub struct Emptied {
 }
 
 /// By the same rules as for a node that goes: tiers, budgets, `do-not-disrupt`, and the deadline if there is one.
-pub fn empty_node(pods: &[Pod], deadline: Option<Timestamp>, now: Timestamp) -> Emptied {
+pub fn empty_node(pods: &[Pod], deadline: Option<Timestamp>, began: Timestamp, now: Timestamp) -> Emptied {
     let deadline = deadline::Deadline { at: deadline, is_new: false, unreadable: false };
-    let drain = pods::Drain::of(pods, &deadline, now);
+    let drain = pods::Drain::of(pods, &deadline, began, now);
     let delete = drain.delete.iter().map(|(pod, grace)| Action::DeletePod { pod: pod_ref(pod), grace: *grace });
     let evict = drain.evict.iter().map(|pod| Action::Evict(pod_ref(pod)));
     Emptied {
         actions: delete.chain(evict).collect(),
         holding: drain.holding.iter().map(|pod| words::pod_name(pod)).collect(),
     }
-}
-
-/// What a node that is being emptied carries.
-pub fn disrupted_taint() -> model::Taint {
-    nodes::disrupted()
 }
 
 fn release_claim() -> Action {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use decide::money::{Capped, Money, PoolCap, caps, settled};
 use jiff::{Timestamp, civil::date};
 use model::*;
@@ -72,6 +74,52 @@ fn the_ledger_keeps_what_somebody_may_have_and_crosses_out_the_rest() {
     let owned: BTreeMap<Uid, Option<Entry>> = [(uid(2), None), (uid(9), Some(entry(3, "b", 0)))].into();
     let after = settled(&ledger, &known, &[], &owned, at(0));
     assert_eq!(after.0.keys().cloned().collect::<Vec<_>>(), [uid(1), uid(2), uid(9)]);
+}
+
+/// A claim whose only offering was refused so many seconds after the beginning.
+fn refused(number: usize, second: i64) -> Claim {
+    let mut claim = common::claim(&format!("claim-{number}"));
+    let id = OfferingId {
+        provider: "scaleway".into(),
+        instance_type: "H100-1-80G".into(),
+        zone: None,
+        capacity_type: CapacityType::OnDemand,
+    };
+    let offering = Offering {
+        id: id.clone(),
+        gpu: None,
+        capacity: Resources::new(),
+        arch: Arch::Amd64,
+        price: Some(price(3)),
+        labels: BTreeMap::new(),
+        stock: Stock::Available,
+    };
+    let tried = vec![Attempt { offering: id, reason: "InsufficientCapacity".into(), at: at(second) }];
+    claim.launch = Launch::Recorded(Box::new(LaunchRecord {
+        epoch: 1,
+        offering,
+        begun_at: at(second),
+        accepted_at: None,
+        deadline: at(900),
+        progress: None,
+        tried,
+        told_joined: false,
+    }));
+    claim
+}
+
+#[test]
+fn the_money_of_what_was_refused_is_free_when_nobody_can_be_asking_for_it_any_more() {
+    let known: BTreeSet<Uid> = [uid(1)].into();
+    let left = |allowed: i64, owned: &BTreeMap<Uid, Option<Entry>>, now: i64| {
+        let ledger = Ledger([(uid(1), entry(3, "a", allowed))].into());
+        settled(&ledger, &known, &[refused(1, 0)], owned, at(now)).0.len()
+    };
+    let nothing = BTreeMap::new();
+    assert_eq!(left(0, &nothing, 60), 1, "somebody else may have asked for the same at the same time");
+    assert_eq!(left(0, &nothing, 61), 0);
+    assert_eq!(left(0, &[(uid(1), None)].into(), 61), 1, "and a cloud says that it was given to them");
+    assert_eq!(left(30, &nothing, 61), 1, "the next machine was allowed since");
 }
 
 /// Claims that want machines of these prices, one step each in any order: read and count, or write what was counted. As the

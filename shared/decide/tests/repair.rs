@@ -4,7 +4,7 @@
 
 mod common;
 
-use decide::repair::{Patient, Policy, built_in, due_at, judge};
+use decide::repair::{Patient, Policy, built_in, judge};
 use jiff::{SignedDuration, Timestamp};
 use model::{disruption::Remedy, *};
 
@@ -32,7 +32,7 @@ fn claim(annotations: &[(&str, String)]) -> Claim {
 /// What is found after so many minutes: the remedy, and whether it is urgent.
 fn found(conditions: &[(&str, Truth, &str)], minutes: i64) -> Option<(Remedy, bool)> {
     let (node, claim) = (node(conditions), claim(&[]));
-    let patient = Patient { node: &node, claim: &claim, can_reboot: true };
+    let patient = Patient { node: &node, claim: Some(&claim), can_reboot: true };
     judge(&built_in(), patient, at(minutes)).map(|unhealthy| (unhealthy.remedy, unhealthy.urgent))
 }
 
@@ -93,7 +93,7 @@ fn a_machine_is_started_anew_once_a_day_and_only_where_that_can_be_done() {
     let check = |rebooted: Option<i64>, can_reboot: bool, expected: Remedy| {
         let noted: Vec<_> = rebooted.map(|minutes| (names::REBOOTED_AT, at(minutes).to_string())).into_iter().collect();
         let claim = claim(&noted);
-        let unhealthy = judge(&built_in(), Patient { node: &sick, claim: &claim, can_reboot }, at(20)).unwrap();
+        let unhealthy = judge(&built_in(), Patient { node: &sick, claim: Some(&claim), can_reboot }, at(20)).unwrap();
         assert_eq!(unhealthy.remedy, expected, "{rebooted:?} {can_reboot}");
         assert!(unhealthy.what.contains("Ready is False (KubeletNotReady) since 20 minutes"), "{}", unhealthy.what);
     };
@@ -104,10 +104,24 @@ fn a_machine_is_started_anew_once_a_day_and_only_where_that_can_be_done() {
 }
 
 #[test]
-fn it_is_known_when_the_next_one_is_due_and_a_policy_of_nothing_does_nothing() {
+fn whoever_complains_of_a_machine_has_time_to_see_that_a_start_helped() {
+    // The condition is of minute 0; the machine came back at minute 30.
+    let claim = claim(&[(names::REBOOTED_AT, at(30).to_string())]);
+    let check = |condition: &str, minute: i64, expected: Option<Remedy>| {
+        let sick = node(&[(condition, Truth::True, "")]);
+        let patient = Patient { node: &sick, claim: Some(&claim), can_reboot: true };
+        let remedy = judge(&built_in(), patient, at(minute)).map(|unhealthy| unhealthy.remedy);
+        assert_eq!(remedy, expected, "{condition} in minute {minute}");
+    };
+    check("KernelDeadlock", 30, None);
+    check("KernelDeadlock", 34, None);
+    check("KernelDeadlock", 60, Some(Remedy::Replace));
+    check("PreemptionScheduled", 30, Some(Remedy::Replace));
+}
+
+#[test]
+fn a_policy_of_nothing_does_nothing() {
     let sick = node(&[("Ready", Truth::False, "")]);
-    assert_eq!(due_at(&built_in(), &sick, at(3)), Some(at(10)));
-    assert_eq!(due_at(&built_in(), &sick, at(10)), None);
     let nothing = Policy {
         condition: "Ready".into(),
         status: Truth::False,
@@ -119,5 +133,5 @@ fn it_is_known_when_the_next_one_is_due_and_a_policy_of_nothing_does_nothing() {
         urgent: false,
     };
     let claim = claim(&[]);
-    assert_eq!(judge(&[nothing], Patient { node: &sick, claim: &claim, can_reboot: true }, at(100)), None);
+    assert_eq!(judge(&[nothing], Patient { node: &sick, claim: Some(&claim), can_reboot: true }, at(100)), None);
 }

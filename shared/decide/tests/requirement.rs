@@ -1,6 +1,6 @@
 //! What requirements mean: the rules of Kubernetes and Karpenter, by example.
 
-use decide::requirement::{Allowed, Requirements, normalised};
+use decide::requirement::{Allowed, Requirements, left_open, normalised};
 use model::{Operator, Requirement};
 use std::collections::BTreeMap;
 
@@ -90,4 +90,28 @@ fn two_sides_meet_when_no_shared_key_keeps_them_apart() {
     assert!(meets(&["gpu NotIn a"], &["gpu DoesNotExist"]), "a node without the label keeps both");
     assert!(!meets(&["arch In amd64", "zone In a"], &["arch In amd64", "zone NotIn a"]));
     assert!(!meets(&["size Gt 8"], &["size In 4 8"]));
+}
+
+#[test]
+fn a_label_that_has_to_be_there_and_is_left_open_gets_the_least_value_that_will_do() {
+    for (texts, value) in [
+        (vec!["team Exists"], Some("0")),
+        (vec!["team Exists", "team NotIn 0 1"], Some("2")),
+        (vec!["team Gt 4"], Some("5")),
+        (vec!["team Gte 4", "team Lt 9", "team NotIn 4"], Some("5")),
+        (vec!["team Lt 9"], Some("8")),
+        (vec!["team NotIn a"], None),
+        (vec!["team DoesNotExist"], None),
+        (vec!["team In a b"], None),
+        (vec!["team Gt 4", "team Lt 5"], None),
+        // A machine has such a label or has it not.
+        (vec!["topology.kubernetes.io/zone Exists"], None),
+        (vec!["karpenter.azure.com/sku-cpu Gt 4"], None),
+    ] {
+        let list: Vec<Requirement> = texts.iter().map(|text| requirement(text)).collect();
+        let labels = left_open(&list);
+        assert_eq!(labels.get("team").map(String::as_str), value, "{texts:?}");
+        assert!(value.is_some() || labels.is_empty(), "{texts:?}");
+        assert!(value.is_none() || Requirements::new(&list).kept_by(&labels), "{texts:?}");
+    }
 }

@@ -5,6 +5,7 @@
 mod classes;
 mod holders;
 mod power;
+mod racks;
 mod repair;
 mod requirements;
 mod settings;
@@ -92,8 +93,12 @@ impl Parts {
             }
             None => providers.lacks("scaleway", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID"),
         }
-        providers.add(dressed(Rack::connect(cluster.clone(), &settings.power, clock.clone()), limits()));
-        let classes = Classes { scaleway_defaults: settings.scaleway_class.clone() };
+        providers.add(dressed(
+            Rack::connect(cluster.clone(), &settings.power, clock.clone()),
+            provider::Settings::own_cluster(),
+        ));
+        let classes =
+            Classes { scaleway_defaults: settings.scaleway_class.clone(), machines: settings.power.machines.clone() };
         let repair = settings.repair.clone().unwrap_or_else(decide::repair::built_in);
         Ok(Parts {
             cluster,

@@ -13,7 +13,7 @@ pub use answer::{Decision, Disruption, Leaving, Move, Order, Reason, Replacement
 pub use kept::{Kept, KeptCode};
 pub use node::{ClaimHere, Drift, NodeHere, Remedy, Unhealthy};
 pub use pod::{PodBudget, PodHere};
-pub use pool::{After, Budget, Hash, Paused, Policy, PoolHere, RackTimes};
+pub use pool::{After, Budget, FixedSize, Hash, Paused, Policy, PoolHere, RackTimes};
 
 /// Everything that taking nodes away looks at beyond the scene.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -9,6 +9,7 @@ pub mod command;
 pub mod disruption;
 pub mod duration;
 pub mod event;
+pub mod few;
 pub mod ids;
 pub mod instance;
 pub mod left_over;
@@ -32,6 +33,7 @@ pub use event::{
     ClaimSeen, DeletableKind, DeletionRequested, Event, EventKind, IdleTick, NodeClaimChanged, ObjectSeen, OneEvent,
     PendingPod, PodPending, WorkspaceChanged, WorkspaceSeen,
 };
+pub use few::{Few, Labels};
 pub use ids::{ClusterId, InvalidId, Namespace, ObjectName, ResourceVersion, Uid};
 pub use instance::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, InstanceState, Owned, Progress, Rebooted};
 pub use left_over::{LeaseOf, LeaseSeen, StockLine};

@@ -93,3 +93,6 @@ pub const MINIMUM_SAVING: &str = "pilotlight.dev/minimum-saving";
 pub const IDLE_WINDOW: &str = "pilotlight.dev/idle-window";
 pub const MINIMUM_ON_TIME: &str = "pilotlight.dev/minimum-on-time";
 pub const COOL_DOWN: &str = "pilotlight.dev/cool-down";
+
+/// Conditions of a Node: its machine is about to be taken away by its cloud, in the words that clouds have for it.
+pub const NOTICES: [&str; 3] = ["PreemptionScheduled", "PreemptScheduled", "TerminateScheduled"];

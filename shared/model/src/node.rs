@@ -63,6 +63,20 @@ pub struct Pod {
     pub started_at: Option<Timestamp>,
 }
 
+impl Pod {
+    /// Whether it may come back to a node that is being emptied.
+    pub fn tolerates_disruption(&self) -> bool {
+        self.tolerations.iter().any(|toleration| toleration.tolerates(&Taint::disrupted()))
+    }
+
+    /// Whether a drain leaves it where it is: nobody can make a mirror go, what is over holds nothing, and a DaemonSet would put
+    /// its pod there again at once. Other pods are work, whatever they tolerate.
+    pub fn is_left_by_drains(&self) -> bool {
+        let comes_back = self.kind == PodKind::Daemon && self.tolerates_disruption();
+        self.kind == PodKind::Mirror || self.terminal || comes_back
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PodKind {
     Ordinary,
@@ -70,6 +84,19 @@ pub enum PodKind {
     Daemon,
     /// Of the kubelet itself: the API server shows only its mirror.
     Mirror,
+}
+
+impl PodKind {
+    /// From the kinds of its owners. Any of them tells, as in Karpenter: a tool that makes pods itself may not say which one controls.
+    pub fn of_owners<'a>(mut kinds: impl Iterator<Item = &'a str> + Clone) -> Self {
+        if kinds.clone().any(|kind| kind == "Node") {
+            PodKind::Mirror
+        } else if kinds.any(|kind| kind == "DaemonSet") {
+            PodKind::Daemon
+        } else {
+            PodKind::Ordinary
+        }
+    }
 }
 
 /// A volume that is attached to the node.

@@ -1,10 +1,11 @@
 //! Amounts of things: `cpu`, `memory`, `nvidia.com/gpu`. Exact integers, never floating point.
 
 use core::{fmt, str::FromStr};
-use std::collections::BTreeMap;
+
+use crate::Few;
 
 /// Resource name to amount, in a stable order.
-pub type Resources = BTreeMap<String, Quantity>;
+pub type Resources = Few<Quantity>;
 
 /// An amount in thousandths, as Kubernetes writes it (`500m`, `16Gi`, `1e3`).
 ///

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 use crate::{
-    Namespace, ObjectName, PodRef, Requirement, Resources, Taint, Toleration, Uid,
+    Labels, Namespace, ObjectName, PodRef, Requirement, Resources, Taint, Toleration, Uid,
     place::{HostPort, PodTerm},
 };
 
@@ -49,7 +49,7 @@ pub struct PodsSeen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodShape {
     pub namespace: Namespace,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     pub requests: Resources,
     /// Required terms.
     pub anti_affinity: Vec<PodTerm>,
@@ -149,7 +149,7 @@ impl Snapshot {
         let mut free = node.allocatable.clone();
         for pods in &node.pods {
             let Some(shape) = self.shapes.get(pods.shape) else { continue };
-            for (name, amount) in &mut free {
+            for (name, amount) in free.iter_mut() {
                 let one = match name.as_str() {
                     "pods" => 1000,
                     name => shape.requests.get(name).copied().unwrap_or_default().thousandths(),

@@ -2,6 +2,8 @@
 
 use core::{fmt, str::FromStr};
 
+use crate::names;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
     pub key: String,
@@ -34,6 +36,11 @@ impl Toleration {
 }
 
 impl Taint {
+    /// What a node carries that is being emptied.
+    pub fn disrupted() -> Self {
+        Taint { key: names::DISRUPTED_TAINT.to_owned(), value: String::new(), effect: Effect::NoSchedule }
+    }
+
     /// The same taint, whatever its value: a node has a key only once for each effect.
     pub fn is_same(&self, other: &Taint) -> bool {
         self.key == other.key && self.effect == other.effect

@@ -50,11 +50,12 @@ impl Holders for HoldTable {
         Ok(rows.iter().filter_map(|(machine, row)| Some((machine.clone(), row.hold.clone()?))).collect())
     }
 
-    async fn take(&self, machine: &str, claim: &Uid) -> Result<Hold, ProviderError> {
+    async fn take(&self, machine: &str, claim: &Uid, note: &str) -> Result<Hold, ProviderError> {
         others_first().await;
         let mut rows = self.rows();
         let row = rows.entry(machine.to_owned()).or_default();
-        Ok(row.hold.get_or_insert_with(|| Hold { claim: claim.clone(), note: None }).clone())
+        let hold = || Hold { claim: claim.clone(), note: Some(note.to_owned()) };
+        Ok(row.hold.get_or_insert_with(hold).clone())
     }
 
     async fn note(&self, machine: &str, claim: &Uid, note: &str) -> Result<(), ProviderError> {

@@ -27,8 +27,8 @@ pub trait Holders: Send + Sync {
     /// Every hold there is, by machine. A machine that is not in it is held by nobody: that is a proof.
     async fn held(&self) -> Result<BTreeMap<String, Hold>, ProviderError>;
 
-    /// Gives a machine to a claim if nobody has it, and answers who has it now.
-    async fn take(&self, machine: &str, claim: &Uid) -> Result<Hold, ProviderError>;
+    /// Gives a machine to a claim if nobody has it, with its first note, and answers who has it now.
+    async fn take(&self, machine: &str, claim: &Uid, note: &str) -> Result<Hold, ProviderError>;
 
     /// Replaces the note of a claim's hold. If the claim does not hold the machine it is an error, never a new hold: the
     /// note comes before the command, so this is what keeps a late process from switching what is no longer its own.

@@ -15,6 +15,7 @@ use crate::{
     url_policy::UrlPolicy,
 };
 use async_trait::async_trait;
+use core::time::Duration;
 use jiff::Timestamp;
 use model::{Ensured, Gone, InstanceKey, InstanceRequest, InstanceState, Progress, Rebooted, Uid};
 use provider::{Change, Provider, ProviderError, Scope};
@@ -22,6 +23,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+
+/// By then whoever was overtaken reads the claim anew.
+const AFTER_OVERTAKEN: Duration = Duration::from_secs(1);
 
 /// Tells the time. The host's clock, or a test's.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -128,16 +132,32 @@ impl Power {
     }
 
     /// Takes a machine for a claim. One that another claim has is out of stock: the next offering may be tried.
-    async fn take(&self, machine: &Machine, claim: &Uid, held: Option<Hold>) -> Result<Hold, ProviderError> {
+    ///
+    /// Which attempt of the claim it is for stands on the hold from the first moment, so that an earlier one keeps its hands off.
+    async fn take(
+        &self,
+        machine: &Machine,
+        claim: &Uid,
+        epoch: u32,
+        held: Option<Hold>,
+    ) -> Result<Hold, ProviderError> {
+        let note = Note { epoch, record: Record::fresh(Want::On, (self.clock)()), reboot: None };
         let hold = match held {
             Some(hold) => hold,
-            None => self.holders.take(&machine.name, claim).await?,
+            None => self.holders.take(&machine.name, claim, &note.write()).await?,
         };
         if hold.claim == *claim {
             return Ok(hold);
         }
         let doing = format!("switch on {}, which the claim {} has", machine.name, hold.claim);
         Err(ProviderError::InsufficientCapacity { doing, scope: Scope::Offering(offering_id(machine)) })
+    }
+
+    /// Switches off what a claim holds here from attempts before this one. `None` is: nothing is left of them.
+    pub async fn make_way(&self, key: &InstanceKey, epoch: u32) -> Result<Option<(Progress, u32)>, ProviderError> {
+        let held = self.holders.held().await?;
+        not_overtaken(key, epoch, &held)?;
+        self.put_away(&key.claim, &held, None).await
     }
 
     /// Switches off what a claim holds, one after the other, but for one machine. `None` is: nothing is left.
@@ -189,12 +209,13 @@ impl Change for Power {
     async fn ensure(&self, request: &InstanceRequest, _progress: Option<&Progress>) -> Result<Ensured, ProviderError> {
         let machine = self.asked_for(request)?;
         let mut held = self.holders.held().await?;
+        not_overtaken(&request.key, request.epoch, &held)?;
         // A claim has one machine: whatever it had before this one goes first.
         let claim = &request.key.claim;
         if let Some((progress, look_again_seconds)) = self.put_away(claim, &held, Some(machine)).await? {
             return Ok(Ensured::InProgress { progress, look_again_seconds });
         }
-        let hold = self.take(machine, claim, held.remove(&machine.name)).await?;
+        let hold = self.take(machine, claim, request.epoch, held.remove(&machine.name)).await?;
         let step = self.go(Want::On, machine, &hold, Some(request.epoch)).await?;
         match step.reached {
             Reached::On => Ok(Ensured::Running(instance(machine, InstanceState::Running))),
@@ -228,6 +249,18 @@ impl Provider for Power {
 
     fn can_reboot(&self) -> bool {
         true
+    }
+}
+
+/// A call may have waited for its turn while the claim went on to another machine. It must not take that one away again.
+fn not_overtaken(key: &InstanceKey, epoch: u32, held: &BTreeMap<String, Hold>) -> Result<(), ProviderError> {
+    let is_later = |hold: &&Hold| Note::parse(hold.note.as_deref()).is_some_and(|note| note.epoch > epoch);
+    match held.values().filter(|hold| hold.claim == key.claim).find(is_later) {
+        None => Ok(()),
+        Some(_) => {
+            let doing = format!("switch on a machine for attempt {epoch} of {}, which has had a later one", key.name);
+            Err(ProviderError::Busy { doing, retry_after: AFTER_OVERTAKEN })
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! How far it has come is noted in the machine's hold, so that any process goes on; the hold stays with its claim.
 
-use jiff::Timestamp;
 use model::{InstanceKey, Rebooted, Uid};
 use provider::ProviderError;
 
@@ -12,7 +11,7 @@ use crate::{
     holders::Hold,
     machine::Machine,
     note::{Note, RebootNote, RebootStage},
-    step::{Phase, PowerState, Reached, Record, Want},
+    step::{PowerState, Reached, Record, Want},
 };
 
 const LOOK_AGAIN_SECONDS: u32 = 5;
@@ -50,7 +49,7 @@ impl Power {
         let reading = back_end::read(&self.caller(), machine, (self.clock)()).await?;
         let is_on = reading.power == PowerState::On;
         let stage = if is_on && reading.has_restart() { RebootStage::Restarting } else { RebootStage::GoingOff };
-        let record = fresh(if stage == RebootStage::Restarting { Want::On } else { Want::Off }, (self.clock)());
+        let record = Record::fresh(if stage == RebootStage::Restarting { Want::On } else { Want::Off }, (self.clock)());
         let noted = go(stage);
         self.note(machine, &hold.claim, epoch, &record, Some(&noted)).await?;
         if stage == RebootStage::GoingOff {
@@ -74,7 +73,7 @@ impl Power {
             Reached::Working { look_again_seconds } => Ok(Rebooted::InProgress { look_again_seconds }),
             Reached::On | Reached::Off | Reached::GaveUp => {
                 // The attempts are counted on: they are a part of the keys that receivers know commands by.
-                let record = Record { attempt: step.record.attempt, ..fresh(Want::On, (self.clock)()) };
+                let record = Record { attempt: step.record.attempt, ..Record::fresh(Want::On, (self.clock)()) };
                 self.note(machine, &hold.claim, epoch, &record, Some(&go(RebootStage::ComingOn))).await?;
                 Ok(Rebooted::InProgress { look_again_seconds: 1 })
             }
@@ -103,11 +102,6 @@ impl Power {
             }
         }
     }
-}
-
-/// A wish that begins now.
-fn fresh(want: Want, now: Timestamp) -> Record {
-    Record { want, phase: Phase::Unknown, watched_from: now, first_sent: None, sent: None, attempt: 0 }
 }
 
 fn request_id(claim: &Uid, machine: &Machine, operation: &str) -> String {

@@ -125,14 +125,7 @@ pub fn step(want: Want, before: Option<&Record>, sight: &Sight, timing: &Timing)
 fn begin(want: Want, before: Option<&Record>, now: Timestamp) -> Record {
     match before {
         Some(record) if record.want == want => record.clone(),
-        other => Record {
-            want,
-            phase: Phase::Unknown,
-            watched_from: now,
-            first_sent: None,
-            sent: None,
-            attempt: other.map_or(0, |record| record.attempt),
-        },
+        other => Record { attempt: other.map_or(0, |record| record.attempt), ..Record::fresh(want, now) },
     }
 }
 
@@ -156,6 +149,11 @@ fn shown(record: &Record, sight: &Sight) -> Shown {
 }
 
 impl Record {
+    /// A wish that begins now: nothing was done for it.
+    pub fn fresh(want: Want, now: Timestamp) -> Self {
+        Record { want, phase: Phase::Unknown, watched_from: now, first_sent: None, sent: None, attempt: 0 }
+    }
+
     fn was_answered(&self) -> bool {
         self.sent.is_some_and(|sent| sent.answered)
     }

@@ -187,7 +187,7 @@ fn offering(machine: &str) -> Offering {
         zone: None,
         capacity_type: CapacityType::OnDemand,
     };
-    let (capacity, labels) = (BTreeMap::new(), BTreeMap::new());
+    let (capacity, labels) = (model::Resources::new(), BTreeMap::new());
     Offering { id, gpu: None, capacity, arch: Arch::Amd64, price: None, labels, stock: Stock::Unknown }
 }
 

@@ -63,7 +63,7 @@ async fn requests(back_end: BackEndConfig, off: Value, on: Value) -> Vec<Value> 
         annotations: BTreeMap::new(),
         taints: vec![],
         startup_taints: vec![],
-        requests: BTreeMap::new(),
+        requests: model::Resources::new(),
         class: BTreeMap::new(),
     };
     power.ensure(&request, None).await.unwrap();

@@ -122,7 +122,7 @@ async fn a_refused_call_is_one_typed_error() {
 async fn a_note_that_is_not_ours_is_found_out_again() {
     let stage = Stage::of(Kind::WebhookWithStatus);
     let request = stage.request().await;
-    stage.holders.take(MACHINE, &key().claim).await.unwrap();
+    stage.holders.take(MACHINE, &key().claim, "").await.unwrap();
     for text in ["", "nonsense", "{}", "[1]", r#"{"epoch":1}"#] {
         stage.holders.note(MACHINE, &key().claim, text).await.unwrap();
         stage.power.ensure(&request, Some(&Progress(text.to_owned()))).await.unwrap();
@@ -133,7 +133,7 @@ async fn a_note_that_is_not_ours_is_found_out_again() {
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_was_taken_off_the_list_while_it_was_held_is_told_and_not_forgotten() {
     let stage = Stage::of(Kind::WebhookWithStatus);
-    stage.holders.take("sold", &key().claim).await.unwrap();
+    stage.holders.take("sold", &key().claim, "").await.unwrap();
     let owned = stage.power.owned().await.unwrap();
     assert_eq!((owned.len(), owned[0].key.claim.clone(), owned[0].instance.is_none()), (1, key().claim, true));
     let error = stage.power.ensure_gone(&key(), None).await.unwrap_err();

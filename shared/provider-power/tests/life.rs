@@ -4,12 +4,13 @@
 
 mod common;
 
-use common::{KINDS, Kind, MACHINE, Stage, claim, key};
+use common::{KINDS, Kind, MACHINE, Stage, claim, key, provider};
+use core::time::Duration;
 use jiff::SignedDuration;
-use model::{InstanceState, Stock, Uid};
+use model::{InstanceRequest, InstanceState, Stock, Uid};
 use provider::{Change as _, Look as _, ProviderError, Retry};
-use provider_power::Holders as _;
-use world::power::{Effect, Verb, options::WhileSettling};
+use provider_power::{Holders as _, MachineConfig};
+use world::power::{Effect, MachineOptions, Verb, options::WhileSettling};
 
 fn verbs(stage: &Stage) -> Vec<Verb> {
     stage.commands().iter().map(|call| call.verb).collect()
@@ -171,7 +172,7 @@ async fn cool_down_and_minimum_on_time_are_kept() {
 async fn a_machine_of_another_claim_is_not_touched() {
     let stage = Stage::with(Kind::WebhookWithStatus, |rack| rack.machines[0].starts_on = true, |_| {});
     let other = Uid::new("another").unwrap();
-    stage.holders.take(MACHINE, &other).await.unwrap();
+    stage.holders.take(MACHINE, &other, "").await.unwrap();
     let request = stage.request().await;
     let error = stage.power.ensure(&request, None).await.unwrap_err();
     assert_eq!((error.reason(), error.retry()), ("InsufficientCapacity", Retry::NextOffering), "{error}");
@@ -179,4 +180,30 @@ async fn a_machine_of_another_claim_is_not_touched() {
     assert_eq!(stage.power.ensure_gone(&key(), None).await.unwrap(), model::Gone::Confirmed);
     assert!(stage.world.power.calls().is_empty(), "not even a look");
     assert_eq!(stage.holders.held().await.unwrap()[MACHINE].claim, other);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_call_of_an_earlier_attempt_does_not_take_the_later_machine_away() {
+    let second = MachineOptions::new("rack-2", Kind::WebhookWithStatus.world(), 4);
+    let stage = Stage::with(Kind::WebhookWithStatus, |rack| rack.machines.push(second), |_| {});
+    let machines = [MACHINE, "rack-2"];
+    let config = |name: &str| MachineConfig::new(name, 4, stage.kind.config(&stage.world, name));
+    let power = provider(&stage.world, &stage.holders, machines.map(config).to_vec());
+    let attempt = async |epoch: u32, machine: usize| {
+        let offering = power.offerings().await.unwrap().remove(machine);
+        power.ensure(&InstanceRequest { epoch, offering, ..stage.request().await }, None).await
+    };
+    for machine in [0, 1] {
+        // A machine that is taken and was never told anything is of its attempt all the same.
+        attempt(2, 1).await.unwrap();
+        let late = attempt(1, machine).await.unwrap_err();
+        assert_eq!((late.reason(), late.retry()), ("Busy", Retry::SameAfter(Duration::from_secs(1))), "{late}");
+        let way = power.make_way(&key(), 1).await.unwrap_err();
+        assert_eq!(way.reason(), "Busy", "nor by way of another group of machines");
+    }
+    let told: Vec<_> = stage.commands().into_iter().map(|call| (call.machine, call.verb)).collect();
+    assert_eq!(told, [("rack-2".to_owned(), Verb::On)]);
+    attempt(3, 0).await.unwrap();
+    let told: Vec<_> = stage.commands().into_iter().map(|call| (call.machine, call.verb)).collect();
+    assert_eq!(told[1], ("rack-2".to_owned(), Verb::SoftOff), "the next attempt puts it away");
 }

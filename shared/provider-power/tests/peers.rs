@@ -33,7 +33,7 @@ fn key() -> InstanceKey {
 /// A machine that our claim has; whoever makes a provider with the same holds is another process.
 async fn holds() -> HoldTable {
     let holds = HoldTable::without_nodes(Arc::new(jiff::Timestamp::now));
-    holds.take("rack-1", &key().claim).await.unwrap();
+    holds.take("rack-1", &key().claim, "").await.unwrap();
     holds
 }
 
@@ -52,7 +52,7 @@ async fn request(power: &Power) -> InstanceRequest {
         annotations: BTreeMap::new(),
         taints: vec![],
         startup_taints: vec![],
-        requests: BTreeMap::new(),
+        requests: model::Resources::new(),
         class: BTreeMap::new(),
     }
 }

@@ -77,7 +77,7 @@ async fn observe(url: &str) -> Result<(), ProviderError> {
     let clock = Arc::new(jiff::Timestamp::now);
     let key = InstanceKey { claim: Uid::new("uid").unwrap(), name: ObjectName::new("a").unwrap() };
     let holders = Arc::new(HoldTable::without_nodes(clock.clone()));
-    holders.take("rack-1", &key.claim).await.unwrap();
+    holders.take("rack-1", &key.claim, "").await.unwrap();
     let power = Power::new(vec![machine], policy, transport, holders, clock).unwrap();
     power.observe(&key).await.map(drop)
 }

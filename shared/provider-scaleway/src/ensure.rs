@@ -123,11 +123,13 @@ impl Scaleway {
                 Ok(Ensured::Running(instance_of(server)))
             }
             "starting" => {
-                let since = note.powered_on_at().or(server.modified_at());
+                // Scaleway's clock may be ahead of ours: what begins later than now has begun now.
+                let modified_at = server.modified_at().map(|at| at.min(now));
+                let since = note.powered_on_at().or(modified_at);
                 if since.is_some_and(|since| now.duration_since(since) > MOST_TIME_TO_START) {
                     return self.give_up(plan, Cause::NoStock, Note { powered_on: None, ..note_of(server) }).await;
                 }
-                let powered_on = note.powered_on.or(server.modified_at().map(|at| at.as_second()));
+                let powered_on = note.powered_on.or(modified_at.map(|at| at.as_second()));
                 Ok(in_progress(&Note { powered_on, ..note_of(server) }))
             }
             "stopped" => match note.powered_on_at() {

@@ -123,7 +123,8 @@ impl Scaleway {
             }
             "running" | "stopped in place" => "terminate",
             "starting" => {
-                let age = server.modified_at().map(|at| (self.now)().duration_since(at));
+                // By Scaleway's clock: one that is far ahead of ours would else keep us patient for as long as it is.
+                let age = server.modified_at().map(|at| (self.now)().duration_since(at).abs());
                 if age.is_none_or(|age| age < PATIENCE_WITH_A_START) || !server.allows("stop_in_place") {
                     return Ok(false);
                 }

@@ -1,4 +1,4 @@
-//! What all decorators share: one call of a provider, and a wrapper that puts something around each of the six.
+//! What all decorators share: one call of a provider, and a wrapper that puts something around each of them.
 
 use async_trait::async_trait;
 use core::{fmt, future::Future};
@@ -13,18 +13,23 @@ pub enum Operation {
     Offerings,
     Observe,
     Owned,
+    /// The first call for a machine.
     Ensure,
+    /// The first call for its end.
     EnsureGone,
+    /// Every later call of both: most of these only look how far a machine has come.
+    GoOn,
     Reboot,
 }
 
 impl Operation {
-    pub const ALL: [Operation; 6] = [
+    pub const ALL: [Operation; 7] = [
         Operation::Offerings,
         Operation::Observe,
         Operation::Owned,
         Operation::Ensure,
         Operation::EnsureGone,
+        Operation::GoOn,
         Operation::Reboot,
     ];
 
@@ -35,6 +40,7 @@ impl Operation {
             Operation::Owned => "owned",
             Operation::Ensure => "ensure",
             Operation::EnsureGone => "ensure_gone",
+            Operation::GoOn => "go_on",
             Operation::Reboot => "reboot",
         }
     }
@@ -43,7 +49,7 @@ impl Operation {
     pub fn changes(self) -> bool {
         match self {
             Operation::Offerings | Operation::Observe | Operation::Owned => false,
-            Operation::Ensure | Operation::EnsureGone | Operation::Reboot => true,
+            Operation::Ensure | Operation::EnsureGone | Operation::GoOn | Operation::Reboot => true,
         }
     }
 }
@@ -56,6 +62,7 @@ pub struct PerOperation<T> {
     pub owned: T,
     pub ensure: T,
     pub ensure_gone: T,
+    pub go_on: T,
     pub reboot: T,
 }
 
@@ -67,6 +74,7 @@ impl<T> PerOperation<T> {
             owned: make(Operation::Owned),
             ensure: make(Operation::Ensure),
             ensure_gone: make(Operation::EnsureGone),
+            go_on: make(Operation::GoOn),
             reboot: make(Operation::Reboot),
         }
     }
@@ -78,6 +86,7 @@ impl<T> PerOperation<T> {
             Operation::Owned => &self.owned,
             Operation::Ensure => &self.ensure,
             Operation::EnsureGone => &self.ensure_gone,
+            Operation::GoOn => &self.go_on,
             Operation::Reboot => &self.reboot,
         }
     }
@@ -146,12 +155,14 @@ impl<P: Provider, A: Around> Look for Wrapped<P, A> {
 #[async_trait]
 impl<P: Provider, A: Around> Change for Wrapped<P, A> {
     async fn ensure(&self, request: &InstanceRequest, progress: Option<&Progress>) -> Result<Ensured, ProviderError> {
-        let call = self.call(Operation::Ensure, Some(&request.key));
+        let operation = progress.map_or(Operation::Ensure, |_| Operation::GoOn);
+        let call = self.call(operation, Some(&request.key));
         self.around.around(call, self.inner.ensure(request, progress)).await
     }
 
     async fn ensure_gone(&self, key: &InstanceKey, progress: Option<&Progress>) -> Result<Gone, ProviderError> {
-        let call = self.call(Operation::EnsureGone, Some(key));
+        let operation = progress.map_or(Operation::EnsureGone, |_| Operation::GoOn);
+        let call = self.call(operation, Some(key));
         self.around.around(call, self.inner.ensure_gone(key, progress)).await
     }
 

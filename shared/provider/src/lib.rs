@@ -14,6 +14,7 @@ mod error;
 pub mod fake;
 mod limited;
 mod metered;
+mod remembered;
 mod timed;
 mod traced;
 
@@ -27,6 +28,7 @@ pub use dressed::{Settings, dressed};
 pub use error::ProviderError;
 pub use limited::{Limited, Limiter, Limits, Rate};
 pub use metered::{Metered, Metering};
+pub use remembered::Remembered;
 pub use timed::{TimeOuts, Timed};
 pub use traced::{Traced, Tracing};
 

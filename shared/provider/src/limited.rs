@@ -49,8 +49,11 @@ impl Default for Limits {
                 offerings: rate(1000, 5),
                 observe: rate(50, 50),
                 owned: rate(500, 5),
-                ensure: rate(100, 20),
-                ensure_gone: rate(100, 20),
+                // Azure lets 200 changes through at once and ten more each second, and more than twice that of looks. Whoever
+                // allows less says so, and is asked less. A machine that is asked for never waits behind looks at others.
+                ensure: rate(100, 100),
+                ensure_gone: rate(100, 100),
+                go_on: rate(40, 100),
                 reboot: rate(500, 5),
             },
             longest_wait: Duration::from_secs(5),

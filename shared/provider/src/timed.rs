@@ -14,7 +14,8 @@ pub struct TimeOuts(pub PerOperation<Duration>);
 /// Below what platforms give a function (a minute and more), so that the answer is ours, not theirs.
 impl Default for TimeOuts {
     fn default() -> Self {
-        let seconds = PerOperation { offerings: 30, observe: 15, owned: 40, ensure: 40, ensure_gone: 40, reboot: 40 };
+        let seconds =
+            PerOperation { offerings: 30, observe: 15, owned: 40, ensure: 40, ensure_gone: 40, go_on: 40, reboot: 40 };
         TimeOuts(PerOperation::from_fn(|operation| Duration::from_secs(*seconds.of(operation))))
     }
 }

@@ -2,93 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use async_trait::async_trait;
+mod common;
+
+use common::{Scripted, throttled, unavailable};
 use core::time::Duration;
-use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
+use model::{Gone, Progress};
 use provider::contract::{Subject as _, key};
 use provider::fake::FakeCloud;
 use provider::{
-    Change, Limited, Limiter, Limits, Look, Metering, PerOperation, Provider, ProviderError, Rate, Settings, TimeOuts,
+    Change as _, Limited, Limiter, Limits, Look as _, Metering, PerOperation, ProviderError, Rate, Settings, TimeOuts,
     Tracing, Wrapped, dressed,
 };
 use std::{
-    collections::VecDeque,
     io::{self, Write},
     sync::{Arc, Mutex},
 };
 use tokio::time::Instant;
-
-/// Answers `observe` and `ensure_gone` from a list, then with success; remembers when it was asked.
-#[derive(Clone, Default)]
-struct Scripted {
-    errors: Arc<Mutex<VecDeque<ProviderError>>>,
-    asked: Arc<Mutex<Vec<Instant>>>,
-    takes: Duration,
-}
-
-impl Scripted {
-    fn new(errors: impl IntoIterator<Item = ProviderError>) -> Self {
-        Scripted { errors: Arc::new(Mutex::new(errors.into_iter().collect())), ..Scripted::default() }
-    }
-
-    async fn answer<T>(&self, success: T) -> Result<T, ProviderError> {
-        self.asked.lock().unwrap().push(Instant::now());
-        tokio::time::sleep(self.takes).await;
-        self.errors.lock().unwrap().pop_front().map_or(Ok(success), Err)
-    }
-
-    fn times_asked(&self) -> usize {
-        self.asked.lock().unwrap().len()
-    }
-
-    fn seconds_since(&self, began: Instant) -> Vec<u64> {
-        self.asked.lock().unwrap().iter().map(|at| at.duration_since(began).as_secs()).collect()
-    }
-}
-
-#[async_trait]
-impl Look for Scripted {
-    async fn offerings(&self) -> Result<Vec<Offering>, ProviderError> {
-        self.answer(vec![]).await
-    }
-
-    async fn observe(&self, _: &InstanceKey) -> Result<Option<Instance>, ProviderError> {
-        self.answer(None).await
-    }
-
-    async fn owned(&self) -> Result<Vec<Owned>, ProviderError> {
-        self.answer(vec![]).await
-    }
-}
-
-#[async_trait]
-impl Change for Scripted {
-    async fn ensure(&self, _: &InstanceRequest, _: Option<&Progress>) -> Result<Ensured, ProviderError> {
-        self.answer(Ensured::InProgress { progress: Progress("p".into()), look_again_seconds: 1 }).await
-    }
-
-    async fn ensure_gone(&self, _: &InstanceKey, _: Option<&Progress>) -> Result<Gone, ProviderError> {
-        self.answer(Gone::Confirmed).await
-    }
-
-    async fn reboot(&self, _: &InstanceKey, _: &str) -> Result<Rebooted, ProviderError> {
-        self.answer(Rebooted::Issued).await
-    }
-}
-
-impl Provider for Scripted {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-}
-
-fn unavailable() -> ProviderError {
-    ProviderError::Unavailable { doing: "x".into(), why: "down".into() }
-}
-
-fn throttled(seconds: Option<u64>) -> ProviderError {
-    ProviderError::Throttled { doing: "x".into(), retry_after: seconds.map(Duration::from_secs) }
-}
 
 fn limits(every: u64, burst: u32, longest_wait: u64) -> Limits {
     let rate = Rate { every: Duration::from_secs(every), burst };
@@ -283,6 +212,7 @@ async fn waiting_for_a_turn_is_not_timed() {
         time_outs: TimeOuts(PerOperation::from_fn(|_| Duration::from_secs(1))),
         limits: limits(30, 1, 60),
         chance: Arc::new(|| 0),
+        ..Settings::default()
     };
     let dressed = dressed(provider, settings);
     dressed.ensure_gone(&key(1), None).await.unwrap();
@@ -373,7 +303,7 @@ fn a_span_says_who_what_for_whom_and_how_it_ended_and_no_text_of_the_cloud() {
         });
     });
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    for fact in ["provider=\"scripted\"", "operation=\"ensure_gone\"", "key=\"claim-7\"", "outcome=\"Unauthorized\""] {
+    for fact in ["provider=\"scripted\"", "operation=\"go_on\"", "key=\"claim-7\"", "outcome=\"Unauthorized\""] {
         assert!(text.contains(fact), "{fact} is not in {text}");
     }
     assert!(!text.contains("canary-secret"), "{text}");

@@ -64,8 +64,9 @@ pub fn parts(
     let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let environment = environment::read(variables).map_err(|error| error.to_string())?;
     let carrier = Arc::new(move |_: &provider_power::UrlPolicy| line.clone() as Arc<dyn provider_power::Transport>);
-    providers.add(dressed(Rack::new(cluster.clone(), &environment, clock.clone(), carrier), limits()));
-    let classes = Classes { scaleway_defaults: scaleway_class() };
+    let rack = Rack::new(cluster.clone(), &environment, clock.clone(), carrier);
+    providers.add(dressed(rack, provider::Settings::own_cluster()));
+    let classes = Classes { scaleway_defaults: scaleway_class(), machines: environment.machines.clone() };
     Ok(Parts {
         cluster,
         providers,

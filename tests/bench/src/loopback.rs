@@ -57,7 +57,6 @@ impl Loopback {
             ("PILOTLIGHT_ALLOW_UNSIGNED", "true".to_owned()),
             ("PILOTLIGHT_SINK", format!("http://{}", self.functions)),
             ("PILOTLIGHT_BIND", address.ip().to_string()),
-            ("PILOTLIGHT_TICK", "1s".to_owned()),
             ("PORT", address.port().to_string()),
             ("KUBECONFIG", self.kubeconfig.display().to_string()),
         ];

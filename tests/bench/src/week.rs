@@ -32,6 +32,11 @@ fn rows(rule: &str, tally: &Tally) -> Vec<Measurement> {
         Measurement::new(name("gpu_hours_paid"), hours(tally.paid), "h"),
         Measurement::new(name("gpu_hours_used"), hours(tally.used), "h"),
         Measurement::new(name("paid_to_used"), tally.paid as f64 / tally.used.max(1) as f64, "ratio"),
+        Measurement::new(
+            name("paid_to_useful"),
+            tally.paid as f64 / tally.used.saturating_sub(tally.lost).max(1) as f64,
+            "ratio",
+        ),
         Measurement::new(name("cost"), tally.cost as f64 / 1e6, "USD"),
         Measurement::new(name("evictions"), tally.evictions.into(), "pods"),
         Measurement::new(name("evictions_gpu"), tally.gpu_evictions.into(), "pods"),

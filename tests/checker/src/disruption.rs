@@ -5,6 +5,7 @@
 //! | `candidates` | a node goes for a reason that is so, and nothing forbids it |
 //! | `budgets` | no more at a time than the pool says |
 //! | `after` | every pod has a place that keeps every rule, in the cluster as it is afterwards; each command holds alone |
+//! | `health` | what is said to be sick is, for long enough |
 //! | `money` | what comes costs less than what goes |
 //! | `kept` | every other node stays, for a reason that is so |
 
@@ -12,6 +13,7 @@ mod after;
 mod budgets;
 mod candidates;
 mod facts;
+mod health;
 mod kept;
 mod money;
 mod when;

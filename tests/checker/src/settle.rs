@@ -120,7 +120,8 @@ pub fn settle(
 fn is_hindered(answer: &Answer) -> bool {
     let passing =
         ["Budget", "WithinConsolidateAfter", "Nominated", "NotInitialized", "Deleting", "Disrupting", "OutOfTime"];
-    let leaving = answer.disruptions.iter().any(|command| matches!(command.reason.as_str(), "Expired" | "Drifted"));
+    let leaving =
+        answer.disruptions.iter().any(|command| matches!(command.reason.as_str(), "Expired" | "Drifted" | "Unhealthy"));
     leaving || answer.kept.iter().any(|kept| passing.contains(&kept.code.as_str()))
 }
 

@@ -17,7 +17,8 @@ pub fn expand(objects: &mut Objects) {
         pods: Vec::new(),
         claims: Vec::new(),
     };
-    for set in &objects.deployments {
+    let stateful = stateful_names(objects, &mut maker);
+    for set in objects.deployments.iter().filter(|set| stays(&set.metadata)) {
         let Some(spec) = &set.spec else { continue };
         let prefix = format!("{}-", name(&set.metadata));
         let ours = |owner: &OwnerReference| {
@@ -27,7 +28,7 @@ pub fn expand(objects: &mut Objects) {
         let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
         maker.spawn(&set.metadata, ("apps/v1", "ReplicaSet"), &spec.template, wanted, &[]);
     }
-    for set in &objects.replica_sets {
+    for set in objects.replica_sets.iter().filter(|set| stays(&set.metadata)) {
         let Some(spec) = &set.spec else { continue };
         let spoken_for = controller(&set.metadata).is_some_and(|owner| {
             let same = |one: &ObjectMeta| namespace(one) == namespace(&set.metadata) && name(one) == owner.name;
@@ -39,14 +40,14 @@ pub fn expand(objects: &mut Objects) {
             maker.spawn(&set.metadata, ("apps/v1", "ReplicaSet"), template, wanted, &[]);
         }
     }
-    for set in &objects.stateful_sets {
+    for (set, numbers) in objects.stateful_sets.iter().zip(stateful) {
         let Some(spec) = &set.spec else { continue };
-        let ours = owned_by("StatefulSet", &set.metadata);
-        let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
         let volumes = spec.volume_claim_templates.as_deref().unwrap_or_default();
-        maker.spawn(&set.metadata, ("apps/v1", "StatefulSet"), &spec.template, wanted, volumes);
+        for number in numbers {
+            maker.make(&set.metadata, ("apps/v1", "StatefulSet"), &spec.template, number, volumes);
+        }
     }
-    for set in &objects.replication_controllers {
+    for set in objects.replication_controllers.iter().filter(|set| stays(&set.metadata)) {
         let Some(spec) = &set.spec else { continue };
         if let Some(template) = &spec.template {
             let ours = owned_by("ReplicationController", &set.metadata);
@@ -54,23 +55,67 @@ pub fn expand(objects: &mut Objects) {
             maker.spawn(&set.metadata, ("v1", "ReplicationController"), template, wanted, &[]);
         }
     }
-    for job in &objects.jobs {
+    for job in objects.jobs.iter().filter(|job| stays(&job.metadata)) {
         let Some(spec) = &job.spec else { continue };
+        let succeeded = job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0);
         let mut wanted = i64::from(spec.parallelism.unwrap_or(1));
-        if let Some(completions) = spec.completions {
-            let succeeded = job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0);
-            wanted = wanted.min(i64::from(completions - succeeded));
+        match (spec.completions, spec.parallelism) {
+            (Some(completions), _) => wanted = wanted.min(i64::from(completions - succeeded)),
+            (None, None) => wanted = i64::from(1 - succeeded),
+            (None, Some(_)) if succeeded > 0 => wanted = 0,
+            (None, Some(_)) => {}
         }
-        if spec.suspend == Some(true) {
+        let ended = ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"];
+        let conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        let mut last = conditions.filter(|one| one.status == "True" && ended.contains(&one.type_.as_str()));
+        if spec.suspend == Some(true) || last.next().is_some() {
             wanted = 0;
         }
-        wanted -= count(&objects.pods, &job.metadata, owned_by("Job", &job.metadata));
+        let ours = owned_by("Job", &job.metadata);
+        wanted -= count(&objects.pods, &job.metadata, &ours);
+        // Such a Job waits for the end of its pods before it makes others.
+        if spec.pod_replacement_policy.as_deref() == Some("Failed") || spec.pod_failure_policy.is_some() {
+            let ending = objects.pods.iter().filter(|pod| !stays(&pod.metadata) && !is_terminal(pod));
+            let own = ending.filter(|pod| namespace(&pod.metadata) == namespace(&job.metadata));
+            wanted -=
+                i64::try_from(own.filter(|pod| controller(&pod.metadata).is_some_and(&ours)).count()).unwrap_or(0);
+        }
         maker.spawn(&job.metadata, ("batch/v1", "Job"), &spec.template, wanted, &[]);
     }
     let Maker { pods, claims, mut claim_names, .. } = maker;
     objects.pods.extend(pods);
     objects.volume_claims.extend(claims);
     make_ephemeral_claims(objects, &mut claim_names);
+}
+
+/// By set: the numbers of the pods that are missing. A pod that is over makes way for another of its name.
+fn stateful_names(objects: &mut Objects, maker: &mut Maker) -> Vec<Vec<i64>> {
+    let mut all = Vec::new();
+    for set in &objects.stateful_sets {
+        let mut missing = Vec::new();
+        let ours = owned_by("StatefulSet", &set.metadata);
+        for spec in set.spec.iter().filter(|_| stays(&set.metadata)) {
+            let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0);
+            for number in i64::from(start)..i64::from(start) + i64::from(spec.replicas.unwrap_or(1)) {
+                let full = format!("{}/{}-{number}", namespace(&set.metadata), name(&set.metadata));
+                let before = objects.pods.len();
+                let is_over = |pod: &Pod| {
+                    key(&pod.metadata) == full && is_terminal(pod) && controller(&pod.metadata).is_some_and(&ours)
+                };
+                objects.pods.retain(|pod| !is_over(pod));
+                if maker.pod_names.insert(full.clone()) || objects.pods.len() < before {
+                    missing.push(number);
+                }
+            }
+        }
+        all.push(missing);
+    }
+    all
+}
+
+/// Not being deleted: a workload that is makes no pods, and a pod that is counts for none.
+fn stays(meta: &ObjectMeta) -> bool {
+    meta.deletion_timestamp.is_none()
 }
 
 struct Maker {
@@ -91,28 +136,38 @@ impl Maker {
     ) {
         let (mut made, mut number) = (0, 0);
         while made < wanted {
-            let mut pod = Pod { metadata: template.metadata.clone().unwrap_or_default(), ..Pod::default() };
-            pod.spec = template.spec.clone();
-            pod.metadata.namespace = Some(namespace(owner).to_owned());
-            pod.metadata.name = Some(format!("{}-{number}", name(owner)));
+            if self.pod_names.insert(format!("{}/{}-{number}", namespace(owner), name(owner))) {
+                self.make(owner, (api_version, kind), template, number, volumes);
+                made += 1;
+            }
             number += 1;
-            if !self.pod_names.insert(key(&pod.metadata)) {
-                continue;
-            }
-            label(&mut pod, kind, name(owner), number - 1);
-            pod.metadata.owner_references = Some(vec![OwnerReference {
-                api_version: api_version.to_owned(),
-                kind: kind.to_owned(),
-                name: name(owner).to_owned(),
-                controller: Some(true),
-                ..OwnerReference::default()
-            }]);
-            for template in volumes {
-                self.mount(&mut pod, template);
-            }
-            self.pods.push(pod);
-            made += 1;
         }
+    }
+
+    fn make(
+        &mut self,
+        owner: &ObjectMeta,
+        (api_version, kind): (&str, &str),
+        template: &PodTemplateSpec,
+        number: i64,
+        volumes: &[PersistentVolumeClaim],
+    ) {
+        let mut pod = Pod { metadata: template.metadata.clone().unwrap_or_default(), ..Pod::default() };
+        pod.spec = template.spec.clone();
+        pod.metadata.namespace = Some(namespace(owner).to_owned());
+        pod.metadata.name = Some(format!("{}-{number}", name(owner)));
+        label(&mut pod, kind, name(owner), number);
+        pod.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            name: name(owner).to_owned(),
+            controller: Some(true),
+            ..OwnerReference::default()
+        }]);
+        for template in volumes {
+            self.mount(&mut pod, template);
+        }
+        self.pods.push(pod);
     }
 
     fn mount(&mut self, pod: &mut Pod, template: &PersistentVolumeClaim) {
@@ -132,7 +187,7 @@ impl Maker {
 }
 
 /// The labels by which a controller tells its pods.
-fn label(pod: &mut Pod, kind: &str, owner: &str, number: usize) {
+fn label(pod: &mut Pod, kind: &str, owner: &str, number: i64) {
     let own = name(&pod.metadata).to_owned();
     let more = match kind {
         "Job" => vec![("job-name", owner.to_owned()), ("batch.kubernetes.io/job-name", owner.to_owned())],
@@ -180,7 +235,7 @@ fn owned_by<'a>(kind: &'a str, owner: &'a ObjectMeta) -> impl Fn(&OwnerReference
 fn count(pods: &[Pod], owner: &ObjectMeta, ours: impl Fn(&OwnerReference) -> bool) -> i64 {
     let belongs = |pod: &&Pod| {
         let owned = controller(&pod.metadata).is_some_and(&ours);
-        namespace(&pod.metadata) == namespace(owner) && owned && !is_terminal(pod)
+        namespace(&pod.metadata) == namespace(owner) && owned && !is_terminal(pod) && stays(&pod.metadata)
     };
     i64::try_from(pods.iter().filter(belongs).count()).unwrap_or(i64::MAX)
 }

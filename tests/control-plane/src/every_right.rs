@@ -255,7 +255,9 @@ fn volume_of_a_staying_pod(name: &str, node: &str) -> Vec<Value> {
         json!({ "apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": { "name": name },
             "spec": { "attacher": "disk.example.com", "nodeName": node,
                 "source": { "persistentVolumeName": name } } }),
-        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name, "namespace": "default" },
+        // A pod of the node's own: no drain makes it go.
+        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name, "namespace": "default",
+                "annotations": { "kubernetes.io/config.mirror": name } },
             "spec": {
                 "nodeName": node, "terminationGracePeriodSeconds": 1,
                 "tolerations": [{ "operator": "Exists" }],

@@ -88,7 +88,7 @@ pub async fn is_replaced(site: &Site, chronicle: &Chronicle, life: PodLife) {
     team.hold_successors(site).await;
     let oversize_since = Instant::now();
     site.delete(&pod_path(&life.name)).await;
-    team.until_an_eviction_is_refused(site).await;
+    team.until_one_is_away_and_one_is_refused(site).await;
     let refused = oversize_since.elapsed();
     held_by_its_budget(site, &life, &team, &claim, &node).await;
     team.let_successors_go(site).await;

@@ -13,6 +13,7 @@ use crate::{
 
 /// A scheduler looks at no pod that has one.
 const GATE: &str = "example.com/not-yet";
+const CREATED: u16 = 201;
 const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Two pods with a GPU each, for nodes of one pool; one of them may be missing at a time.
@@ -89,10 +90,15 @@ impl Team {
         }
     }
 
-    /// The API server has refused to evict one of them.
-    pub async fn until_an_eviction_is_refused(&self, site: &Site) {
-        let refused = || async { self.evictions(site).contains(&TOO_MANY_REQUESTS).then_some(()) };
-        site.until(&format!("an eviction of {} is refused", self.name), refused).await;
+    /// The API server has let one of them go and refused the other. A refusal alone says less: a budget whose count is being written says
+    /// no, too, and the next to ask may be let go.
+    pub async fn until_one_is_away_and_one_is_refused(&self, site: &Site) {
+        let refused = || async {
+            let answers = self.evictions(site);
+            let let_go = answers.iter().position(|code| *code == CREATED)?;
+            answers[let_go..].contains(&TOO_MANY_REQUESTS).then_some(())
+        };
+        site.until(&format!("one of {} is evicted and one is not", self.name), refused).await;
     }
 
     /// How each eviction was answered.

@@ -64,10 +64,14 @@ impl Theatre {
 
     /// A pod that the scheduler chose this node for, a moment ago.
     pub async fn bind_pod(&self, name: &str, node: &str) {
+        self.bind_pod_that_tolerates(name, node, json!({"key": "sku", "operator": "Exists"})).await;
+    }
+
+    pub async fn bind_pod_that_tolerates(&self, name: &str, node: &str, toleration: Value) {
         let mut pod = crate::gpu_pod(name, 1);
         pod["spec"]["nodeName"] = node.into();
         pod["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "10m"}});
-        pod["spec"]["tolerations"] = json!([{"key": "sku", "operator": "Exists"}]);
+        pod["spec"]["tolerations"] = json!([toleration]);
         self.create_pod(pod).await;
     }
 

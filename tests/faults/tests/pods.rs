@@ -12,6 +12,7 @@ use stage::Copy;
 use std::time::Duration;
 use world::{
     deliveries::DeliveryFaults,
+    faults::{Fault, Matching, Mishap},
     power::{BackEnd, MachineOptions},
 };
 
@@ -80,6 +81,60 @@ async fn a_pod_gets_its_node_from_each_provider() {
     for kind in KINDS {
         gets_its_node(kind).await;
     }
+}
+
+/// Its claims say how large their disk is, which gpu-provisioner demands of whoever makes one.
+#[tokio::test(start_paused = true)]
+async fn a_pool_of_gpu_provisioners_class_makes_nodes() {
+    let theatre = playing().await;
+    let mut pool = Kind::Aks.pool("gpu");
+    pool["spec"]["template"]["spec"]["nodeClassRef"] =
+        json!({"group": "kaito.sh", "kind": "KaitoNodeClass", "name": "default"});
+    theatre.create_pool(pool).await;
+    theatre.create_pod(gpu_pod("train", 1)).await;
+    theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+    let claim = only_claim(&theatre).await;
+    assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "128Gi", "{claim:#}");
+    stays_quiet(&theatre).await;
+}
+
+/// A cloud that takes its time is asked beside the others, and not waited for.
+#[tokio::test(start_paused = true)]
+async fn a_cloud_that_hangs_keeps_no_pod_from_the_machines_of_another() {
+    let mut theatre = Theatre::open().await;
+    theatre.forward(1, DeliveryFaults::default());
+    theatre.create_pool(Kind::Scaleway.pool("gpu")).await;
+    let mut silent = Kind::Aks.pool("silent");
+    silent["spec"]["template"]["metadata"]["labels"] = json!({"cloud": "azure"});
+    theatre.create_pool(silent).await;
+    let on = Matching { to: Some("aks".into()), times: Some(u64::MAX), ..Matching::default() };
+    theatre.world.faults.add(Fault { on, then: Mishap::TimeOut { done: false } });
+    theatre.pass(Duration::from_secs(60)).await;
+    let mut only_there = gpu_pod("only-there", 1);
+    only_there["spec"]["nodeSelector"] = json!({"cloud": "azure"});
+    for (pod, words) in [
+        (gpu_pod("train", 1), "a node is coming: NodeClaim gpu-"),
+        (only_there, "aks does not answer"),
+        (gpu_pod("another", 8), "a node is coming: NodeClaim gpu-"),
+    ] {
+        let name = pod["metadata"]["name"].as_str().unwrap().to_owned();
+        let made_at = theatre.world.clock.now();
+        theatre.create_pod(pod).await;
+        theatre.until("the pod is told", |theatre| !theatre.said_of(&name).is_empty()).await;
+        let took = theatre.world.clock.now().duration_since(made_at);
+        let said = theatre.said_of(&name);
+        assert!(said[0].1.contains(words), "{said:?}");
+        assert!(took <= SignedDuration::from_secs(5), "{name}: {took}");
+    }
+    theatre.world.faults.clear();
+    let well_again = theatre.world.clock.now();
+    theatre.until("it has its claim", |theatre| theatre.all_claims().len() == 3).await;
+    let took = theatre.world.clock.now().duration_since(well_again);
+    assert!(took <= SignedDuration::from_secs(60), "it is asked about again soon: {took}");
+    for name in ["train", "another", "only-there"] {
+        theatre.until("the pod runs", |theatre| theatre.runs(name)).await;
+    }
+    theatre.world.check(SignedDuration::ZERO).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -281,4 +336,34 @@ async fn a_machine_is_not_woken_twice_for_pods_that_come_one_after_the_other() {
     }
     stays_quiet(&theatre).await;
     assert_eq!(switched_on(&theatre), [("b".to_owned(), 1), ("c".to_owned(), 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_somebody_else_switched_on_is_not_woken_and_one_that_somebody_switched_off_is() {
+    for (ready, cordoned, woken) in [(true, false, "c"), (false, false, "b"), (false, true, "c")] {
+        let theatre = playing_with_a_rack().await;
+        theatre.make("v1", "Node", "nodes", None, full_node("b", ready, cordoned)).await;
+        theatre.create_pod(gpu_pod("train", 4)).await;
+        theatre.until("the pod runs", |theatre| theatre.runs("train")).await;
+        assert_eq!(switched_on(&theatre), [(woken.to_owned(), 1)], "ready {ready}, cordoned {cordoned}");
+    }
+}
+
+/// The Node of a machine that nobody claimed, with no GPU left on it.
+fn full_node(name: &str, ready: bool, cordoned: bool) -> Value {
+    let mut taints = vec![];
+    if !ready {
+        taints.push(json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}));
+    }
+    if cordoned {
+        taints.push(json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}));
+    }
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        "spec": {"taints": taints, "unschedulable": cordoned},
+        "status": {
+            "allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": if ready { "True" } else { "Unknown" }}],
+        },
+    })
 }

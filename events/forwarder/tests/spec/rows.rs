@@ -8,7 +8,7 @@ use forwarder::{
     rows::{Claim, Node, Pod, Workspace},
 };
 use jiff::Timestamp;
-use model::ClusterId;
+use model::{ClusterId, PodKind};
 use schema::{CloudEvent, Known};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -50,6 +50,23 @@ fn amounts_may_be_numbers_and_those_that_make_no_sense_are_left_out() {
     let claim: Claim = read(json!({ "metadata": { "name": "c" }, "spec": { "resources": { "requests": amounts } } }));
     let shown: Vec<String> = claim.requests.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
     assert_eq!(shown, ["cpu=2", "half=500m", "nvidia.com/gpu=1"]);
+}
+
+#[test]
+fn any_owner_tells_what_a_pod_is_and_it_counts_whatever_of_it_cannot_be_read() {
+    let owner =
+        |kind: &str| json!([{ "kind": "Other", "name": "o", "controller": true }, { "kind": kind, "name": "agent" }]);
+    let container =
+        json!({ "resources": { "requests": { "cpu": "1" } }, "ports": [{ "containerPort": 1, "hostPort": 90000 }] });
+    let check = |kind: &str, expected: PodKind, set: Option<&str>| {
+        let pod: Pod = read(
+            json!({ "metadata": { "name": "p", "ownerReferences": owner(kind) }, "spec": { "containers": [container] } }),
+        );
+        assert_eq!((pod.kind, pod.shape.daemon.as_deref(), pod.shape.requests.len()), (expected, set, 1), "{kind}");
+    };
+    check("DaemonSet", PodKind::Daemon, Some("agent"));
+    check("Node", PodKind::Mirror, None);
+    check("ReplicaSet", PodKind::Ordinary, None);
 }
 
 #[test]

@@ -257,6 +257,13 @@ impl Scene {
         self.api(kind).patch_status(name, &PatchParams::default(), &patch).await.expect("it is changed");
     }
 
+    /// Puts a condition onto a node.
+    pub async fn say(&self, node: &str, condition: &str, status: &str) {
+        let patch = json!({ "status": { "conditions": [{ "type": condition, "status": status }] } });
+        let patch = Patch::Strategic(patch);
+        self.api("Node").patch_status(node, &PatchParams::default(), &patch).await.expect("the node is there");
+    }
+
     pub async fn delete(&self, kind: &str, name: &str) {
         self.api(kind).delete(name, &DeleteParams::default()).await.expect("it is there");
     }

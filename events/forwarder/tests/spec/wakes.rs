@@ -93,6 +93,25 @@ async fn a_node_of_a_claim_that_joins_wakes_the_claim_and_heartbeats_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_notice_that_a_machine_goes_wakes_its_claim_at_once() {
+    let scene = Scene::open().await;
+    scene.create("NodeClaim", claim("gpu-1")).await;
+    let uid = scene.api("NodeClaim").get("gpu-1").await.unwrap().metadata.uid.unwrap();
+    scene.join("node-1", &[("pilotlight.dev/claim-uid", &uid)]);
+    scene.pass(Duration::from_secs(60)).await;
+    let _running = scene.forward("one", |settings| settings.resync = Duration::from_secs(24 * 3600));
+    scene.pass(Duration::from_secs(60)).await;
+    scene.post.forget();
+    scene.say("node-1", "ImagesPulled", "True").await;
+    scene.pass(Duration::from_secs(20)).await;
+    assert_eq!(scene.post.to("on-nodeclaim").len(), 0, "other conditions are no news");
+    scene.say("node-1", "PreemptionScheduled", "True").await;
+    scene.pass(Duration::from_secs(1)).await;
+    let told = scene.post.to("on-nodeclaim");
+    assert!(!told.is_empty() && told.iter().all(|delivery| delivery.subject() == "gpu-1"), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_that_leaves_a_node_on_its_way_out_wakes_on_delete() {
     let scene = Scene::open().await;
     scene.create("NodeClaim", claim("gpu-1")).await;

@@ -153,7 +153,7 @@ impl From<&PodTerm> for PodAffinityTerm {
 impl From<LabelSelector> for Selector {
     fn from(selector: LabelSelector) -> Self {
         let LabelSelector { match_labels, match_expressions } = selector;
-        Selector { labels: match_labels, expressions: all(match_expressions) }
+        Selector { labels: match_labels.into(), expressions: all(match_expressions) }
     }
 }
 
@@ -165,7 +165,7 @@ impl From<&Selector> for LabelSelector {
             values: one.values.clone(),
         };
         LabelSelector {
-            match_labels: selector.labels.clone(),
+            match_labels: selector.labels.clone().into(),
             match_expressions: selector.expressions.iter().map(expression).collect(),
         }
     }

@@ -4,7 +4,6 @@ use model::{
     ClaimInFlight, DaemonSeen, DaemonShape, NodeSeen, PodRef, PodShape, PodsSeen, PoolSeen, Resources, Snapshot,
     UnboundSeen,
 };
-use std::collections::BTreeMap;
 
 use super::{Claim, ClusterSnapshot, Daemon, NewestDaemon, Node, Pool, Shape, UnboundPod, pods::Nowhere};
 use crate::object::{all, resources};
@@ -83,7 +82,7 @@ impl Tables {
         Ok(DaemonSeen { shape: self.position("shape", shape)?, created_at: created_at.value, pod: pod.value })
     }
 
-    fn labels(&self, positions: &[u32]) -> Result<BTreeMap<String, String>, String> {
+    fn labels<L: FromIterator<(String, String)>>(&self, positions: &[u32]) -> Result<L, String> {
         let word = |position: u32| {
             let found = usize::try_from(position).ok().and_then(|at| self.words.get(at));
             found.cloned().ok_or_else(|| format!("labels: {}", Nowhere { list: "words", position }))

@@ -82,7 +82,7 @@ fn unhealthy(tick: &Tick, claims: &[ClaimAsRead], nodes: &[Node]) -> BTreeMap<St
     let found = claims.iter().filter_map(|read| {
         let claim = &read.claim;
         let node = by_name.get(claim.status.node.as_deref()?)?;
-        let patient = Patient { node, claim, can_reboot: can_reboot(tick, claim) };
+        let patient = Patient { node, claim: Some(claim), can_reboot: can_reboot(tick, claim) };
         Some((node.name.to_string(), judge(&tick.parts.repair, patient, tick.now())?))
     });
     found.collect()

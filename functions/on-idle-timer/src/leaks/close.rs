@@ -80,7 +80,7 @@ async fn remove(tick: &Tick, found: &Orphan) -> Result<Findings, ClusterError> {
     }
     let Some((claim, plan)) = plan_for_orphan(&orphan) else { return Ok(Findings::default()) };
     let carried = carry_out(&parts.cluster, &parts.providers, &claim, &plan).await;
-    let what = format!("{} of NodeClaim {} ({}), which is gone", found.what(), found.key.name, found.key.claim);
+    let what = format!("{} of {}, which is gone", found.what(), found.whose());
     let findings = conclude(&what, &plan, &carried.results, orphan.pods.len());
     tell_nodes(tick, found, &findings).await;
     Ok(findings)

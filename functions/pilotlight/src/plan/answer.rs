@@ -1,9 +1,10 @@
 //! The answer, in the words and the JSON that scripts rely on.
 
 use cluster::scene::{SceneRead, SceneSource};
+use decide::requirement::left_open;
 use k8s_openapi::api::core::v1::Pod;
 use model::{
-    Quantity, Taint,
+    Quantity, Requirement, Taint,
     place::{ClaimPlanned, OfferingRef, Placing, PoolRequirement, Where},
 };
 use serde::Serialize;
@@ -94,7 +95,7 @@ pub struct OfferingAnswer {
 }
 
 /// It waits for somebody else, so that it has no place is nobody's failure.
-const NOT_PROVISIONABLE: &str = "NotProvisionable";
+pub const NOT_PROVISIONABLE: &str = "NotProvisionable";
 const MALFORMED: &str = "Malformed";
 
 impl Answer {
@@ -232,10 +233,20 @@ impl<'a> Lists<'a> {
 pub fn describe(claim: &ClaimPlanned, lists: &mut Lists<'_>, pod: &dyn Fn(usize) -> Option<String>) -> ClaimAnswer {
     let scene = &lists.read.scene;
     let pool = scene.pools.get(claim.pool);
+    let mut labels = claim.labels.clone();
+    let catalogue = pool.and_then(|pool| scene.catalogues.get(pool.catalogue));
+    let is_of_machines = |key: &str| {
+        let types = catalogue.map(|all| all.types.as_slice()).unwrap_or_default();
+        types.iter().any(|of| of.requirements.iter().any(|one| one.key == key))
+    };
+    let asked: Vec<Requirement> = claim.requirements.iter().map(|one| one.requirement.clone()).collect();
+    for (key, value) in left_open(&asked).into_iter().filter(|(key, _)| !is_of_machines(key)) {
+        labels.entry(key).or_insert(value);
+    }
     ClaimAnswer {
         name: claim.name.clone(),
         pool: pool.map(|pool| pool.name.as_str().to_owned()).unwrap_or_default(),
-        labels: claim.labels.clone(),
+        labels,
         taints: pool.map(|pool| taints(&pool.taints)).unwrap_or_default(),
         startup_taints: pool.map(|pool| taints(&pool.startup_taints)).unwrap_or_default(),
         requirements: claim.all_requirements(scene).into_iter().map(requirement).collect(),

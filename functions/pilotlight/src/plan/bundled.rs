@@ -2,7 +2,7 @@
 
 use cluster::{
     crd::{NodePool, PowerMachine},
-    scene::catalogue,
+    scene::{catalogue, rack_catalogue},
 };
 use jiff::civil::Date;
 use model::{
@@ -43,15 +43,16 @@ pub fn market(manifest: &mut Manifest) -> Result<Market, String> {
                 Ok(provider_scaleway::catalogue::bundled_offerings(&zones))
             }
             "PowerNodeClass" => {
-                let own = rack(manifest, &class.name);
+                let own = rack(manifest, pool, &class.name);
                 machines.extend(own.iter().flatten().cloned());
                 own
             }
             "" => Err("it names no node class, so nobody knows what it can buy: pass --catalog".to_owned()),
             other => Err(format!("nobody knows what a {other} offers: pass --catalog")),
         };
+        let read = if class.kind == "PowerNodeClass" { rack_catalogue } else { catalogue };
         let known = found.map(|offerings| {
-            catalogues.push(catalogue(&offerings, &StockMemory::default(), jiff::Timestamp::default()));
+            catalogues.push(read(&offerings, &StockMemory::default(), jiff::Timestamp::default()));
             catalogues.len() - 1
         });
         classes.insert(key, known);
@@ -74,9 +75,13 @@ fn location(pool: &NodePool) -> String {
     said.or_else(variable).unwrap_or_else(|| USUAL_LOCATION.to_owned())
 }
 
-fn rack(manifest: &Manifest, class: &str) -> Result<Vec<Offering>, String> {
+fn rack(manifest: &Manifest, pool: &NodePool, class: &str) -> Result<Vec<Offering>, String> {
     let found = manifest.power_classes.iter().find(|one| one.metadata.name.as_deref() == Some(class));
     let Some(found) = found else {
+        let nobody_made_it = pool.metadata.uid.is_none();
+        if nobody_made_it {
+            return manifest.power_classes.iter().flat_map(|one| &one.spec.machines).map(machine).collect();
+        }
         return Err(format!("PowerNodeClass {class} is not among the files: its machines are what there is"));
     };
     found.spec.machines.iter().map(machine).collect()
@@ -85,6 +90,9 @@ fn rack(manifest: &Manifest, class: &str) -> Result<Vec<Offering>, String> {
 /// As the power provider offers it, without asking whether it is on.
 fn machine(given: &PowerMachine) -> Result<Offering, String> {
     let at = |field: &str, why: String| format!("machine {}: {field}: {why}", given.name);
+    if given.gpu.count < 1 {
+        return Err(at("gpu.count", "is below 1: a machine has at least one GPU".to_owned()));
+    }
     let mut capacity = Resources::new();
     for (name, amount) in &given.capacity {
         let parsed = amount.0.parse().map_err(|error| at(&format!("capacity.{name}"), format!("{error}")))?;
@@ -103,13 +111,15 @@ fn machine(given: &PowerMachine) -> Result<Offering, String> {
         memory_mib: given.gpu.memory_mib.map(u64::from).unwrap_or_default(),
         mig_capable: given.gpu.mig_capable,
     };
+    let mut labels = given.labels.clone();
+    labels.insert(names::HOSTNAME.to_owned(), given.node.clone().unwrap_or_else(|| given.name.clone()));
     Ok(Offering {
         id,
         gpu: Some(gpu),
         capacity,
         arch: if given.arch == "arm64" { Arch::Arm64 } else { Arch::Amd64 },
         price: Some(price(given).ok_or_else(|| at("energy", "it has no price that can be read".to_owned()))?),
-        labels: given.labels.clone(),
+        labels,
         stock: Stock::Unknown,
     })
 }

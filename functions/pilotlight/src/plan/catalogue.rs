@@ -45,6 +45,9 @@ impl Market {
             Err(error) if text.trim_start().starts_with(['[', '{']) => return Err(format!("{name}: {error}")),
             Err(_) => files::yaml(&text).map_err(|why| format!("{name}: {why}"))?,
         };
+        if value.is_null() {
+            return Err(format!("{name} is empty: write types: and what there is to buy, or leave --catalog out"));
+        }
         let read = if value.is_array() { kwok::read(value) } else { own::read(value) };
         let (catalogue, prices) = read.map_err(|why| format!("{name}: {why}"))?;
         Ok(Market { catalogues: vec![catalogue], prices: vec![prices], ..Market::default() })

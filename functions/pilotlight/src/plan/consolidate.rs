@@ -6,15 +6,20 @@ use cluster::{
     template_hash,
 };
 use decide::{
+    command::paused,
     disruption::{self, Situation},
     provision::{self, PoolFacts},
+    repair::{Patient, built_in, is_notice, judge},
 };
+use jiff::Timestamp;
 use model::{
-    ClassRef, ObjectName, PoolRef, Uid,
+    ClassRef, ConditionKind, Node, ObjectName, PoolRef, Uid,
     disruption::{Decision, Disruption, Kept, Order, To},
+    names,
 };
 use serde::Serialize;
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -71,7 +76,7 @@ pub struct KeptAnswer {
 
 /// Decides, and adds it to the answer.
 pub fn add(answer: &mut Answer, source: &SceneSource, read: SceneRead, market: &Market, most: usize, limit: Duration) {
-    let inventory = read_inventory(source, &read, &Told::default());
+    let inventory = read_inventory(source, &read, &found(source));
     let claims = source.claims.iter().filter_map(|read| match read {
         ClaimRead::Claim(read) => Some(read.claim.clone()),
         ClaimRead::Malformed(_) => None,
@@ -87,6 +92,43 @@ pub fn add(answer: &mut Answer, source: &SceneSource, read: SceneRead, market: &
         answer.warnings.push("time ran out before every node was looked at: give it more with --timeout".to_owned());
     }
     answer.consolidation = Some(told(&decision, &read, Lists::new(&read, market, most), took));
+}
+
+/// What conditions of nodes and notes on pools say. What would be started anew where somebody can do that is shown as replaced.
+fn found(source: &SceneSource) -> Told {
+    let policies = built_in();
+    let sick = source.nodes_read().into_iter().filter_map(|mut node| {
+        // Where a file does not say since when, nobody has borne it for too long.
+        node.conditions.retain(|condition| condition.since.is_some() || is_notice(condition));
+        let patient = Patient { node: &node, claim: None, can_reboot: false };
+        Some((node.name.to_string(), judge(&policies, patient, source.now)?))
+    });
+    let paused = source.pools.iter().filter_map(|one| {
+        let metadata = &one.pool.metadata;
+        let noted = metadata.annotations.as_ref().and_then(|all| all.get(names::BACK_OFF));
+        Some((metadata.name.clone()?, paused(noted.map(String::as_str), source.now)?))
+    });
+    Told { unhealthy: sick.collect(), paused: paused.collect(), changed_at: switched_at(source), ..Told::default() }
+}
+
+/// When machines of one's own came on: each rests before it is switched again, and they take turns.
+fn switched_at(source: &SceneSource) -> BTreeMap<String, Timestamp> {
+    let nodes = source.nodes_read();
+    let of_claim = |read: &ClaimRead| {
+        let ClaimRead::Claim(read) = read else { return None };
+        let claim = &read.claim;
+        let registered = claim.condition(ConditionKind::Registered).filter(|_| is_rack(&claim.class.kind))?;
+        let is_its = |node: &&Node| {
+            let named = claim.status.node.as_deref() == Some(node.name.as_str());
+            named || (node.provider_id.is_some() && node.provider_id == claim.status.provider_id)
+        };
+        Some((nodes.iter().find(is_its)?.name.to_string(), registered.since))
+    };
+    source.claims.iter().filter_map(of_claim).collect()
+}
+
+fn is_rack(kind: &str) -> bool {
+    kind == "PowerNodeClass"
 }
 
 fn told(decision: &Decision, read: &SceneRead, mut lists: Lists<'_>, took: Duration) -> Consolidation {
@@ -151,7 +193,7 @@ fn facts(source: &SceneSource, name: &ObjectName) -> PoolFacts {
     });
     let mut annotations = template.map(|template| template.metadata.annotations.clone()).unwrap_or_default();
     annotations.extend(given.map(template_hash).unwrap_or_default());
-    let rack = class.is_some_and(|class| class.kind == "PowerNodeClass");
+    let rack = class.is_some_and(|class| is_rack(&class.kind));
     PoolFacts {
         allowance: Default::default(),
         owner,

@@ -1,7 +1,6 @@
 //! Everything the files hold, by kind, each in the order of the files.
 
 use cluster::{
-    ClaimRead,
     crd::{self, NodePool, PowerNodeClass},
     read_claim,
     scene::{PoolSource, SceneSource},
@@ -94,15 +93,26 @@ impl Manifest {
         }
         if let Some(Value::Array(items)) = value.as_object_mut().and_then(|fields| fields.remove("items")) {
             let mut each = items.into_iter().enumerate();
-            return each.try_for_each(|(index, item)| self.add(&format!("{at}, item {}", index + 1), item));
+            return each.try_for_each(|(index, mut item)| {
+                of_list(&kind, &version, &mut item);
+                self.add(&format!("{at}, item {}", index + 1), item)
+            });
         }
-        let name = text(&value["metadata"]["name"]);
-        let Some((_, understood, namespaced)) = KINDS.iter().find(|(known, ..)| *known == kind) else {
-            self.warnings.push(format!("{at}: {kind} {name} is passed over, it has no part in placing pods"));
+        let given = &value["metadata"]["name"];
+        let name = text(given);
+        // Others may have a kind of the same name in a group of their own, as Knative has a Service.
+        let is_it = |known: &&(&str, &str, bool)| known.0 == kind && group(known.1) == group(&version);
+        let Some((_, understood, namespaced)) = KINDS.iter().find(is_it) else {
+            let of = if group(&version).is_empty() { String::new() } else { format!(" of {}", group(&version)) };
+            self.warnings.push(format!("{at}: {kind} {name}{of} is passed over, it has no part in placing pods"));
             return Ok(());
         };
         if version != *understood {
             return Err(format!("{at}: {kind} {name}: apiVersion is {version}, only {understood} is understood"));
+        }
+        if !given.is_null() && !given.is_string() {
+            let hint = if given.is_boolean() { " (y, n, yes, no, on and off are true or false in YAML)" } else { "" };
+            return Err(format!("{at}: {kind}: metadata.name is {given} and no text: write it in quotes{hint}"));
         }
         if name.is_empty() {
             return Err(format!("{at}: {kind}: metadata.name is missing"));
@@ -173,20 +183,21 @@ impl Manifest {
         }
     }
 
-    /// What placing looks at. Claims are read last, when nothing is missing from them any more.
-    pub fn into_source(self, market: &Market) -> Result<SceneSource, String> {
+    /// What placing looks at, and what there is to say about it. Claims are read last, when nothing is missing from them any more.
+    pub fn into_source(mut self, market: &Market) -> (SceneSource, Vec<String>) {
+        let mut warnings = std::mem::take(&mut self.warnings);
         let mut claims = Vec::new();
         for value in &self.claims {
             let name = value["metadata"]["name"].as_str().unwrap_or_default();
-            let place = self.place("NodeClaim", name);
-            let object: DynamicObject = typed(value.clone()).map_err(|why| format!("{place}: {why}"))?;
-            match read_claim(object).map_err(|why| format!("{place}: {why}"))? {
-                ClaimRead::Malformed(malformed) => return Err(format!("{place}: {}", malformed.why)),
-                read => claims.push(read),
+            let read = typed::<DynamicObject>(value.clone()).and_then(read_claim);
+            match read {
+                // One that makes no sense is named by whoever reads the scene, and stops nobody else.
+                Ok(read) => claims.push(read),
+                Err(why) => warnings.push(format!("{}: {why}: it counts for nothing", self.place("NodeClaim", name))),
             }
         }
         let with_catalogue = |pool: NodePool| PoolSource { catalogue: market.of_pool(&pool), pool };
-        Ok(SceneSource {
+        let source = SceneSource {
             pods: self.pods,
             nodes: self.nodes,
             claims,
@@ -205,8 +216,23 @@ impl Manifest {
             replication_controllers: self.replication_controllers,
             catalogues: market.catalogues.clone(),
             ..SceneSource::default()
-        })
+        };
+        (source, warnings)
     }
+}
+
+/// What stands before the version; nothing for Kubernetes' first kinds.
+fn group(version: &str) -> &str {
+    version.rsplit_once('/').map_or("", |(group, _)| group)
+}
+
+/// The items of a PodList are Pods of its version: the API server does not repeat that in each of them.
+fn of_list(kind: &str, version: &str, item: &mut Value) {
+    let (Some(of), Some(fields)) = (kind.strip_suffix("List").filter(|of| !of.is_empty()), item.as_object_mut()) else {
+        return;
+    };
+    fields.entry("kind").or_insert_with(|| of.into());
+    fields.entry("apiVersion").or_insert_with(|| version.into());
 }
 
 /// A field that is null is a field that is not there: so Kubernetes reads it.

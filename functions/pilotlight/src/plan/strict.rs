@@ -88,9 +88,16 @@ fn is_quantity(schema: &Value) -> bool {
 /// The error names the field.
 pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
-        "." | "" => error.inner().to_string(),
-        path => format!("{path}: {}", error.inner()),
+        "." | "" => plain(&error.inner().to_string()),
+        path => format!("{path}: {}", plain(&error.inner().to_string())),
     })
+}
+
+/// Without the names that types have in this program: nobody who writes a file knows them.
+fn plain(why: &str) -> String {
+    let Some((before, name)) = why.split_once("expected struct ") else { return why.to_owned() };
+    let after = name.find(|letter: char| !letter.is_alphanumeric()).and_then(|end| name.get(end..)).unwrap_or_default();
+    format!("{before}expected an object{after}")
 }
 
 #[cfg(test)]
@@ -98,6 +105,12 @@ mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::Pod;
     use serde_json::json;
+
+    #[test]
+    fn no_error_names_a_type_of_this_program() {
+        let wrong = typed::<cluster::crd::NodePool>(json!({ "metadata": {}, "spec": "nothing" })).err();
+        assert_eq!(wrong.as_deref(), Some("spec: invalid type: string \"nothing\", expected an object"));
+    }
 
     #[test]
     fn what_cannot_be_is_found_wherever_it_is() {

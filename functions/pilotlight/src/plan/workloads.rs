@@ -1,9 +1,12 @@
 //! The pods that controllers would make: NAME-0, NAME-1, … without a node, with labels and spec of the template, and the labels that
 //! the controllers of Jobs and StatefulSets add.
 
+mod ordinals;
+
 use k8s_openapi::{
     api::{
         apps::v1::ReplicaSet,
+        batch::v1::{Job, JobSpec},
         core::v1::{
             PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, Pod, PodTemplateSpec,
             Volume,
@@ -23,25 +26,26 @@ struct Maker<'a> {
     template: &'a PodTemplateSpec,
 }
 
-/// Pods of a workload that are in the files already count towards its replicas.
+/// Pods of a workload that are in the files already count towards its replicas. A workload that is being deleted makes none.
 pub fn expand(manifest: &mut Manifest) {
+    let stateful = ordinals::missing(manifest);
     deployments(manifest);
     replica_sets(manifest);
     replication_controllers(manifest);
-    stateful_sets(manifest);
+    stateful_sets(manifest, stateful);
     jobs(manifest);
     ephemeral_claims(manifest);
 }
 
 fn deployments(manifest: &mut Manifest) {
     for deployment in manifest.deployments.clone() {
-        let Some(spec) = &deployment.spec else { continue };
+        let Some(spec) = deployment.spec.as_ref().filter(|_| stays(&deployment.metadata)) else { continue };
         let prefix = format!("{}-", deployment.metadata.name.as_deref().unwrap_or_default());
         let ours = |owner: &OwnerReference| {
             let hash = owner.name.strip_prefix(&prefix);
             owner.kind == "ReplicaSet" && hash.is_some_and(|hash| !hash.contains('-'))
         };
-        let there = count(manifest, &deployment.metadata, ours);
+        let there = count(manifest, &deployment.metadata, Ending::Replaced, ours);
         let maker =
             Maker { metadata: &deployment.metadata, kind: "ReplicaSet", version: "apps/v1", template: &spec.template };
         spawn(manifest, &maker, wanted(spec.replicas) - there);
@@ -73,33 +77,32 @@ fn replica_sets(manifest: &mut Manifest) {
         if of_deployment {
             continue;
         }
-        let Some(spec) = &set.spec else { continue };
+        let Some(spec) = set.spec.as_ref().filter(|_| stays(&set.metadata)) else { continue };
         let template = spec.template.clone().unwrap_or_default();
         let maker = Maker { metadata: &set.metadata, kind: "ReplicaSet", version: "apps/v1", template: &template };
-        let there = count(manifest, &set.metadata, owned_by("ReplicaSet", &set.metadata));
+        let there = count(manifest, &set.metadata, Ending::Replaced, owned_by("ReplicaSet", &set.metadata));
         spawn(manifest, &maker, wanted(spec.replicas) - there);
     }
 }
 
 fn replication_controllers(manifest: &mut Manifest) {
     for controller in manifest.replication_controllers.clone() {
-        let Some(spec) = &controller.spec else { continue };
+        let Some(spec) = controller.spec.as_ref().filter(|_| stays(&controller.metadata)) else { continue };
         let (metadata, kind) = (&controller.metadata, "ReplicationController");
         let template = spec.template.clone().unwrap_or_default();
-        let there = count(manifest, metadata, owned_by(kind, metadata));
+        let there = count(manifest, metadata, Ending::Replaced, owned_by(kind, metadata));
         spawn(manifest, &Maker { metadata, kind, version: "v1", template: &template }, wanted(spec.replicas) - there);
     }
 }
 
-fn stateful_sets(manifest: &mut Manifest) {
-    for set in manifest.stateful_sets.clone() {
+fn stateful_sets(manifest: &mut Manifest, names: Vec<Vec<String>>) {
+    for (set, names) in manifest.stateful_sets.clone().iter().zip(names) {
         let Some(spec) = &set.spec else { continue };
         let maker =
             Maker { metadata: &set.metadata, kind: "StatefulSet", version: "apps/v1", template: &spec.template };
-        let there = count(manifest, &set.metadata, owned_by("StatefulSet", &set.metadata));
-        let first = manifest.pods.len();
-        spawn(manifest, &maker, wanted(spec.replicas) - there);
-        for at in first..manifest.pods.len() {
+        for name in names {
+            let at = manifest.pods.len();
+            make(manifest, &maker, name);
             label(manifest, at, |name, number| {
                 vec![("statefulset.kubernetes.io/pod-name", name), ("apps.kubernetes.io/pod-index", number)]
             });
@@ -112,19 +115,13 @@ fn stateful_sets(manifest: &mut Manifest) {
 
 fn jobs(manifest: &mut Manifest) {
     for job in manifest.jobs.clone() {
-        let Some(spec) = &job.spec else { continue };
-        let done = job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0);
-        let mut count_wanted = wanted(spec.parallelism);
-        if let Some(completions) = spec.completions {
-            count_wanted = count_wanted.min(i64::from(completions) - i64::from(done));
-        }
-        if spec.suspend == Some(true) {
-            count_wanted = 0;
-        }
+        let Some(spec) = job.spec.as_ref().filter(|_| stays(&job.metadata) && !is_over(&job)) else { continue };
         let maker = Maker { metadata: &job.metadata, kind: "Job", version: "batch/v1", template: &spec.template };
-        let there = count(manifest, &job.metadata, owned_by("Job", &job.metadata));
+        let waits = spec.pod_replacement_policy.as_deref() == Some("Failed") || spec.pod_failure_policy.is_some();
+        let ending = if waits { Ending::Counts } else { Ending::Replaced };
+        let there = count(manifest, &job.metadata, ending, owned_by("Job", &job.metadata));
         let first = manifest.pods.len();
-        spawn(manifest, &maker, count_wanted - there);
+        spawn(manifest, &maker, at_once(&job, spec) - there);
         let (name, indexed) = (job.metadata.name.clone().unwrap_or_default(), spec.completion_mode.as_deref());
         for at in first..manifest.pods.len() {
             label(manifest, at, |_, number| {
@@ -136,6 +133,34 @@ fn jobs(manifest: &mut Manifest) {
             });
         }
     }
+}
+
+/// How many pods of a Job are to run now. One that names no completions is done when one of its pods is, and makes no more.
+fn at_once(job: &Job, spec: &JobSpec) -> i64 {
+    let done = i64::from(job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0));
+    // Where neither number is given, the API server makes both 1.
+    let completions = match (spec.completions, spec.parallelism) {
+        (None, None) => Some(1),
+        (completions, _) => completions.map(i64::from),
+    };
+    match completions {
+        _ if spec.suspend == Some(true) => 0,
+        Some(completions) => wanted(spec.parallelism).min(completions - done),
+        None if done > 0 => 0,
+        None => wanted(spec.parallelism),
+    }
+}
+
+/// Succeeded or given up, or about to be: its controller makes no pods any more.
+fn is_over(job: &Job) -> bool {
+    let conditions = job.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let last = ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"];
+    conditions.iter().any(|one| one.status == "True" && last.contains(&one.type_.as_str()))
+}
+
+/// Whether it is not being deleted.
+fn stays(metadata: &ObjectMeta) -> bool {
+    metadata.deletion_timestamp.is_none()
 }
 
 fn wanted(number: Option<i32>) -> i64 {
@@ -150,12 +175,22 @@ fn owned_by<'a>(kind: &'a str, metadata: &'a ObjectMeta) -> impl Fn(&OwnerRefere
     move |owner| owner.kind == kind && Some(&owner.name) == metadata.name.as_ref()
 }
 
+/// What a controller thinks of pods that are being deleted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It makes others at once.
+    Replaced,
+    /// It waits for their end.
+    Counts,
+}
+
 /// Pods of the files that wait or run and whose controller is ours.
-fn count(manifest: &Manifest, of: &ObjectMeta, ours: impl Fn(&OwnerReference) -> bool) -> i64 {
+fn count(manifest: &Manifest, of: &ObjectMeta, ending: Ending, ours: impl Fn(&OwnerReference) -> bool) -> i64 {
     let counted = manifest.pods.iter().filter(|pod| {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         pod.metadata.namespace == of.namespace
             && controller(&pod.metadata).is_some_and(&ours)
+            && (ending == Ending::Counts || stays(&pod.metadata))
             && !matches!(phase, Some("Succeeded" | "Failed"))
     });
     i64::try_from(counted.count()).unwrap_or(i64::MAX)
@@ -172,12 +207,16 @@ fn spawn(manifest: &mut Manifest, maker: &Maker<'_>, count: i64) {
             continue;
         }
         made += 1;
-        let mut metadata = maker.template.metadata.clone().unwrap_or_default();
-        metadata.name = Some(pod_name);
-        metadata.namespace = Some(namespace.to_owned());
-        metadata.owner_references = Some(vec![owner(maker.metadata, maker.kind, maker.version)]);
-        manifest.pods.push(Pod { metadata, spec: maker.template.spec.clone(), status: None });
+        make(manifest, maker, pod_name);
     }
+}
+
+fn make(manifest: &mut Manifest, maker: &Maker<'_>, name: String) {
+    let mut metadata = maker.template.metadata.clone().unwrap_or_default();
+    metadata.name = Some(name);
+    metadata.namespace = maker.metadata.namespace.clone();
+    metadata.owner_references = Some(vec![owner(maker.metadata, maker.kind, maker.version)]);
+    manifest.pods.push(Pod { metadata, spec: maker.template.spec.clone(), status: None });
 }
 
 /// Gives a pod the labels that its controller makes of its name and its number.

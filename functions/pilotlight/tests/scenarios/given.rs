@@ -16,7 +16,7 @@ fn entry(kind: &str, words: &Value, types: &Value) -> Vec<Value> {
     match kind {
         "pool" => vec![pool(words)],
         "pod" => pods(words),
-        "node" => node(words, types),
+        "node" => nodes(words, types),
         "claim" => vec![claim(words, types)],
         "pv" => vec![volume(words)],
         "pvc" => vec![volume_claim(words)],
@@ -235,6 +235,15 @@ fn claim(words: &Value, types: &Value) -> Value {
     claim["status"] = json!({ "providerID": format!("kwok://{name}"), "capacity": kind["resources"],
         "allocatable": kind["resources"] });
     with_rest(claim, words)
+}
+
+/// As many as the words say, as pods are.
+fn nodes(words: &Value, types: &Value) -> Vec<Value> {
+    let named = |number: u64| merged(words.clone(), &json!({ "name": format!("{}-{number}", text(&words["name"])) }));
+    match words["count"].as_u64() {
+        None => node(words, types),
+        Some(count) => (0..count).flat_map(|number| node(&named(number), types)).collect(),
+    }
 }
 
 /// A node, and its claim where the words name one.

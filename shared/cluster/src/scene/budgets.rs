@@ -6,7 +6,7 @@ use k8s_openapi::{
     api::{core::v1::Pod as KubePod, policy::v1::PodDisruptionBudget},
     apimachinery::pkg::util::intstr::IntOrString,
 };
-use model::{Effect, Pod, Taint, names, place::Selector};
+use model::{Pod, place::Selector};
 use std::collections::BTreeMap;
 
 use super::rules::selector;
@@ -14,7 +14,7 @@ use super::rules::selector;
 /// Protected by an annotation that still holds, or by budgets that let none go.
 pub(super) fn stays(raw: &KubePod, pod: &Pod, budgets: &[PodDisruptionBudget], now: Timestamp) -> bool {
     let active = !pod.terminal && pod.deleted_at.is_none();
-    active && (is_protected(pod, now) || (!stays_on_disrupted(pod) && is_blocked(raw, budgets)))
+    active && (is_protected(pod, now) || (!pod.is_left_by_drains() && is_blocked(raw, budgets)))
 }
 
 /// `true`, or a time from the pod's start that has not passed. Anything else protects nothing.
@@ -25,12 +25,6 @@ fn is_protected(pod: &Pod, now: Timestamp) -> bool {
     }
     let lasts = model::duration::parse(value).filter(|lasts| lasts.is_positive());
     lasts.is_some_and(|lasts| pod.started_at.is_none_or(|started| now.duration_since(started) < lasts))
-}
-
-/// Nobody evicts it, so no budget is asked.
-pub(super) fn stays_on_disrupted(pod: &Pod) -> bool {
-    let taint = Taint { key: names::DISRUPTED_TAINT.to_owned(), value: String::new(), effect: Effect::NoSchedule };
-    pod.tolerations.iter().any(|one| one.tolerates(&taint))
 }
 
 /// By one budget that never lets anything go, or by several: Kubernetes evicts no pod that has two.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use model::{
     Arch, Offering, Operator, Requirement, Resources, Stock, StockMemory, names,
-    place::{Catalogue, InstanceType, NodeThere, Offered, Quota},
+    place::{Catalogue, InstanceType, NodeStage, NodeThere, Offered, Quota},
 };
 use std::collections::BTreeMap;
 
@@ -33,19 +33,70 @@ pub fn catalogue(offerings: &[Offering], memory: &StockMemory, now: Timestamp) -
     Catalogue { types }
 }
 
+/// More of it than any machine has: for machines of which only the GPUs are known.
+const PLENTY: [(&str, i64); 4] = [("cpu", 10_000), ("memory", 1 << 50), ("ephemeral-storage", 1 << 60), ("pods", 110)];
+
+/// The catalogue of machines that exist. What nobody said of a machine is no limit; of machines that cost the same, the smallest
+/// that suffices comes first: a share of a cent for each GPU decides.
+pub fn rack_catalogue(machines: &[Offering], memory: &StockMemory, now: Timestamp) -> Catalogue {
+    let mut machines = machines.to_vec();
+    for machine in &mut machines {
+        let gpus = machine.gpu.as_ref().map_or(0, |gpu| u64::from(gpu.count));
+        if let Some(price) = &mut machine.price {
+            price.millionths_per_hour = price.millionths_per_hour.saturating_add(gpus);
+        }
+    }
+    let mut catalogue = catalogue(&machines, memory, now);
+    for machine in &mut catalogue.types {
+        fill_with_plenty(&mut machine.allocatable);
+    }
+    catalogue
+}
+
+/// Whatever is not said of a machine.
+pub fn fill_with_plenty(amounts: &mut Resources) {
+    for (name, plenty) in PLENTY {
+        amounts.entry(name.to_owned()).or_insert(whole(plenty));
+    }
+}
+
 /// A machine that exists is there once: whoever uses it, nobody else can. For offerings of providers with one machine an offering.
 pub fn machine_quotas(machines: &[Offering], nodes: &[NodeThere]) -> Vec<Quota> {
     let quota = |machine: &Offering| {
         let name = &machine.id.instance_type;
-        let taken = nodes.iter().any(|node| node.labels.get(names::INSTANCE_TYPE) == Some(name));
         Quota {
             name: format!("the one machine {name}"),
             counts: vec![only(names::INSTANCE_TYPE, name)],
-            remaining: Resources::from([("nodes".to_owned(), whole(i64::from(!taken)))]),
+            remaining: Resources::from([("nodes".to_owned(), whole(i64::from(!is_up(machine, nodes.iter()))))]),
         }
     };
     machines.iter().map(quota).collect()
 }
+
+/// Whether one of the nodes is this machine. It is known by its type, or by the name of its Node: nobody labels the Node of a machine
+/// that was always on.
+pub fn is_up<'n>(machine: &Offering, mut nodes: impl Iterator<Item = &'n NodeThere>) -> bool {
+    let name = &machine.id.instance_type;
+    let host = machine.labels.get(names::HOSTNAME).unwrap_or(name);
+    let is_it = |node: &NodeThere| match node.labels.get(names::INSTANCE_TYPE) {
+        Some(own) => own == name,
+        // A claim that has no Node yet is called as it likes.
+        None => node.stage != NodeStage::InFlight && node.name.as_str() == host,
+    };
+    nodes.any(|node| is_it(node) && !is_off(node))
+}
+
+/// The Node of a machine that was switched off stays, out of reach: closed, if we did it, or as it was, if somebody else did. Whoever
+/// cordons one works on it.
+fn is_off(node: &NodeThere) -> bool {
+    let has = |key: &str| node.taints.iter().any(|taint| taint.key == key);
+    let is_free = has(names::DISRUPTED_TAINT) || (node.pool.is_none() && !has(CORDONED));
+    !node.deleting && is_free && (has(UNREACHABLE) || has(NOT_READY))
+}
+
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+const CORDONED: &str = "node.kubernetes.io/unschedulable";
 
 fn instance_type(group: &[&Offering], memory: &StockMemory, now: Timestamp) -> Option<InstanceType> {
     let first = group.first()?;

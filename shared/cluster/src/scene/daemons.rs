@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::{
     apps::v1::DaemonSet,
-    core::v1::{NodeSelectorTerm, Pod as KubePod, PodSpec},
+    core::v1::{Pod as KubePod, PodSpec},
 };
 use kube::api::ObjectMeta;
 use model::{
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::{
     Problem, SceneSource, name_of,
     requests::{host_ports, requests},
-    rules::{each, node_term},
+    rules::node_terms,
 };
 use crate::read_pod::toleration;
 
@@ -74,8 +74,7 @@ fn daemon(set: &DaemonSet, source: &SceneSource) -> Result<Daemon, String> {
         .as_ref()
         .and_then(|affinity| affinity.node_affinity.as_ref())
         .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
-    let terms: &[NodeSelectorTerm] =
-        required.map(|required| required.node_selector_terms.as_slice()).unwrap_or_default();
+    let terms = required.map(|required| required.node_selector_terms.as_slice());
     let path =
         "spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     Ok(Daemon {
@@ -83,7 +82,7 @@ fn daemon(set: &DaemonSet, source: &SceneSource) -> Result<Daemon, String> {
         name: ObjectName::new(set.metadata.name.clone().unwrap_or_default()).map_err(bad)?,
         requests: shape.requests,
         node_selector: shape.node_selector,
-        node_affinity: each(path, terms, node_term)?,
+        node_affinity: terms.map(|terms| node_terms(path, terms)).transpose()?.unwrap_or_default(),
         tolerations: tolerations(shape.tolerations, shape.host_network),
         host_ports: shape.host_ports,
     })

@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node as KubeNode;
 use model::{
     ConditionKind, Truth,
-    disruption::{ClaimHere, Drift, Hash, Inventory, NodeHere, Paused, Unhealthy},
+    disruption::{ClaimHere, Drift, Hash, Inventory, NodeHere, Paused, PoolHere, Unhealthy},
     names,
     place::NodeStage,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use super::{SceneRead, SceneSource, volumes};
+use super::{SceneRead, SceneSource, pools::fixed_size, volumes};
 use crate::{
     read_claim::{ClaimAsRead, ClaimRead},
     read_node::read_node,
@@ -62,16 +62,19 @@ pub fn read_inventory(source: &SceneSource, read: &SceneRead, told: &Told) -> In
     for (at, there) in read.scene.nodes.iter().enumerate().filter(|(_, node)| node.stage != NodeStage::InFlight) {
         let Some(raw) = by_name.get(there.name.as_str()) else { continue };
         let mut here = node(at, raw, &claims, told, source.now);
-        if let Some(claim) = here.iter_mut().find_map(|here| here.claim.as_mut()) {
+        if let Some(here) = &mut here {
             // Where nobody notes when pods come and go, the last one that came is the least that is known.
-            let last = came.get(there.name.as_str()).copied();
-            claim.last_pod_event = claim.last_pod_event.or_else(|| last.max(claim.initialized_at));
+            here.last_came = came.get(there.name.as_str()).copied();
+            if let Some(claim) = &mut here.claim {
+                claim.last_pod_event = claim.last_pod_event.or_else(|| here.last_came.max(claim.initialized_at));
+            }
         }
         nodes.extend(here);
     }
     let by_pool = |pool: &model::place::Pool| {
         let given = source.pools.iter().find(|one| one.pool.metadata.name.as_deref() == Some(pool.name.as_str()));
-        pools::pool(given.map(|one| &one.pool), told)
+        let fixed_size = given.and_then(|given| fixed_size(pool, &given.pool));
+        PoolHere { fixed_size, ..pools::pool(given.map(|one| &one.pool), told) }
     };
     Inventory { nodes, pods, pod_budgets, pools: read.scene.pools.iter().map(by_pool).collect() }
 }
@@ -102,6 +105,7 @@ fn node(at: usize, raw: &KubeNode, claims: &Claims<'_>, told: &Told, now: Timest
         nominated: None,
         unhealthy: told.unhealthy.get(name).cloned(),
         kubelet_version,
+        last_came: None,
         changed_at: told.changed_at.get(name).copied(),
     })
 }

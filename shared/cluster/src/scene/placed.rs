@@ -10,8 +10,8 @@ use super::{
     Seen,
     daemons::Daemons,
     nodes::Nodes,
-    requests::{host_ports, requests},
-    rules::affinities,
+    requests::{each_host_port, requests},
+    rules::apart,
     volumes::Lookup,
 };
 
@@ -24,11 +24,30 @@ pub struct Taken {
     pub host_ports: Vec<HostPort>,
 }
 
-/// An error is an amount, a port or a rule that cannot be read: the pod would count for less than it takes.
-pub fn taken(spec: &PodSpec) -> Result<Taken, String> {
-    Ok(Taken { requests: requests(spec)?, anti_affinity: affinities(spec)?.apart, host_ports: host_ports(spec)? })
+/// And what of it cannot be read, in words: the rest counts all the same, for the pod is there. Whether its other rules make sense
+/// does not matter to anybody else.
+pub fn taken(spec: &PodSpec) -> (Taken, Vec<String>) {
+    let mut unread = Vec::new();
+    let mut taken = Taken::default();
+    match requests(spec) {
+        Ok(requests) => taken.requests = requests,
+        Err(why) => unread.push(why),
+    }
+    keep_read(apart(spec), &mut taken.anti_affinity, &mut unread);
+    keep_read(each_host_port(spec), &mut taken.host_ports, &mut unread);
+    (taken, unread)
 }
 
+fn keep_read<T>(all: Vec<Result<T, String>>, read: &mut Vec<T>, unread: &mut Vec<String>) {
+    for one in all {
+        match one {
+            Ok(one) => read.push(one),
+            Err(why) => unread.push(why),
+        }
+    }
+}
+
+/// The second are sentences about what could not be read.
 pub(super) fn pod(
     volumes: &Lookup<'_>,
     daemons: &Daemons,
@@ -36,20 +55,21 @@ pub(super) fn pod(
     spec: &PodSpec,
     pod: &Pod,
     node: usize,
-) -> Result<PodThere, String> {
-    let Taken { requests, anti_affinity, host_ports } = taken(spec)?;
-    Ok(PodThere {
+) -> (PodThere, Vec<String>) {
+    let (Taken { requests, anti_affinity, host_ports }, unread) = taken(spec);
+    let there = PodThere {
         namespace: pod.namespace.clone(),
         name: pod.name.clone(),
         node,
-        labels: raw.metadata.labels.clone().unwrap_or_default(),
+        labels: raw.metadata.labels.clone().unwrap_or_default().into(),
         requests,
         anti_affinity,
         host_ports,
         volumes: volumes.handles(raw),
         terminating: pod.deleted_at.is_some(),
         daemon: (pod.kind == PodKind::Daemon).then(|| daemons.of(&raw.metadata)).flatten(),
-    })
+    };
+    (there, unread)
 }
 
 /// The pods of a snapshot. They are alike by the dozen and have no names of their own: each goes by that of its node.

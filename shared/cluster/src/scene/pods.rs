@@ -21,7 +21,7 @@ pub(super) fn sort(source: &SceneSource, volumes: &Lookup<'_>, nodes: &Nodes, da
     }
 }
 
-/// An error is a pod without an identity, or one that says nothing we could count.
+/// An error is a pod without an identity or without its node, or something of it that does not count because it cannot be read.
 fn sort_one(
     source: &SceneSource,
     volumes: &Lookup<'_>,
@@ -57,7 +57,11 @@ fn sort_one(
     if leaving && !budgets::stays(raw, &pod, &source.budgets, source.now) {
         read.scene.pods.push(waiting::pod(source, volumes, Some(nodes), raw, spec, &pod));
     } else {
-        read.scene.bound.push(placed::pod(volumes, daemons, raw, spec, &pod, at)?);
+        let (there, unread) = placed::pod(volumes, daemons, raw, spec, &pod, at);
+        read.scene.bound.push(there);
+        if !unread.is_empty() {
+            return Err(unread.join("; "));
+        }
     }
     Ok(())
 }

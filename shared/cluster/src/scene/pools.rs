@@ -1,12 +1,14 @@
 //! A NodePool in our words. One that cannot be read, or makes no nodes now, says so and is there all the same: its nodes are used.
 
 use model::{
-    CapacityType, ObjectName, Operator, Requirement, Resources, Taint, class_label, names,
+    CapacityType, ObjectName, Operator, Requirement, Resources, Taint, class_label,
+    disruption::FixedSize,
+    names,
     place::{Pool, PoolRequirement},
 };
 use std::collections::BTreeMap;
 
-use super::{PoolSource, Problem};
+use super::{PoolSource, Problem, pool_checks};
 use crate::{
     crd::{NodePool, RequirementWithMinimum},
     fields,
@@ -72,7 +74,8 @@ fn fill(pool: &mut Pool, given: &NodePool) -> Result<(), String> {
     pool.startup_taints = fields::taints("spec.template.spec.startupTaints", &template.spec.startup_taints)?;
     no_taint_twice(pool.taints.iter().chain(&pool.startup_taints))?;
     pool.limits = fields::resources("spec.limits", &given.spec.limits)?;
-    some_capacity_type(&pool.requirements)
+    some_capacity_type(&pool.requirements)?;
+    pool_checks::check(given)
 }
 
 /// Whether a label is of the domain that only Karpenter sets, and not one of the two that everybody may ask for.
@@ -143,13 +146,25 @@ fn some_capacity_type(requirements: &[PoolRequirement]) -> Result<(), String> {
     Ok(())
 }
 
+/// What keeps a pool of fixed size from making nodes, apart from its size.
+pub(super) fn fixed_size(pool: &Pool, given: &NodePool) -> Option<FixedSize> {
+    let replicas = given.spec.replicas?;
+    let closed = pool.closed.clone().filter(|why| *why != only_so_many(replicas));
+    Some(FixedSize { replicas: u64::try_from(replicas).unwrap_or(0), closed })
+}
+
+fn only_so_many(replicas: i64) -> String {
+    format!("it has {replicas} nodes, whatever pods wait (spec.replicas)")
+}
+
 fn closed(source: &PoolSource) -> Option<String> {
+    unready(source).or_else(|| source.pool.spec.replicas.map(only_so_many))
+}
+
+fn unready(source: &PoolSource) -> Option<String> {
     let pool = &source.pool;
     if pool.metadata.deletion_timestamp.is_some() {
         return Some("it is being deleted".to_owned());
-    }
-    if let Some(replicas) = pool.spec.replicas {
-        return Some(format!("it has {replicas} nodes, whatever pods wait (spec.replicas)"));
     }
     let conditions = pool.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     // Where nobody writes conditions, there is nothing against it.

@@ -1,7 +1,7 @@
 //! What a pod takes of a node: its requests as the scheduler counts them, and ports of the node.
 
 use k8s_openapi::{
-    api::core::v1::{Container, PodSpec, ResourceRequirements},
+    api::core::v1::{Container, ContainerPort, PodSpec, ResourceRequirements},
     apimachinery::pkg::api::resource::Quantity as Amount,
 };
 use model::{
@@ -79,24 +79,55 @@ fn amounts(path: &str, given: Option<&BTreeMap<String, Amount>>) -> Result<Resou
     given.map_or_else(|| Ok(Resources::new()), |given| fields::resources(path, given))
 }
 
-/// Regular containers only. In the network of the node, every port is one of the node.
+/// Devices are not shared: the API server refuses a part of one.
+pub(super) fn whole_devices(spec: &PodSpec) -> Result<(), String> {
+    let containers = spec.containers.iter().enumerate().map(|(at, one)| (format!("spec.containers[{at}]"), one));
+    let starting = spec.init_containers.iter().flatten().enumerate();
+    let starting = starting.map(|(at, one)| (format!("spec.initContainers[{at}]"), one));
+    for (path, given) in containers.chain(starting).filter_map(|(path, one)| Some((path, one.resources.as_ref()?))) {
+        for (field, given) in [("requests", &given.requests), ("limits", &given.limits)] {
+            let path = format!("{path}.resources.{field}");
+            let asked = amounts(&path, given.as_ref())?;
+            if let Some((name, amount)) =
+                asked.iter().find(|(name, amount)| is_device(name) && amount.thousandths() % 1000 != 0)
+            {
+                return Err(format!("{path}.{name} is {amount}: only whole ones can be had"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Extended resources, as Kubernetes calls them: those with a domain that is not its own.
+fn is_device(name: &str) -> bool {
+    name.contains('/') && !name.contains("kubernetes.io/")
+}
+
 pub(super) fn host_ports(spec: &PodSpec) -> Result<Vec<HostPort>, String> {
+    each_host_port(spec).into_iter().collect()
+}
+
+/// Regular containers only. In the network of the node, every port is one of the node. The errors name the field.
+pub(super) fn each_host_port(spec: &PodSpec) -> Vec<Result<HostPort, String>> {
     let on_host = spec.host_network.unwrap_or(false);
     let mut ports = Vec::new();
     for (index, container) in spec.containers.iter().enumerate() {
         for (place, port) in container.ports.iter().flatten().enumerate() {
-            let path = format!("spec.containers[{index}].ports[{place}]");
             let wanted = port.host_port.filter(|port| *port != 0).or(on_host.then_some(port.container_port));
             let Some(wanted) = wanted else { continue };
-            let number = u16::try_from(wanted).map_err(|_| format!("{path}: {wanted} is not a port: 1 to 65535"))?;
-            let protocol = match port.protocol.as_deref().unwrap_or("TCP") {
-                "TCP" | "" => Protocol::Tcp,
-                "UDP" => Protocol::Udp,
-                "SCTP" => Protocol::Sctp,
-                other => return Err(format!("{path}.protocol: {other:?} is not a protocol: TCP, UDP or SCTP")),
-            };
-            ports.push(HostPort { ip: port.host_ip.clone().unwrap_or_default(), port: number, protocol });
+            ports.push(host_port(&format!("spec.containers[{index}].ports[{place}]"), wanted, port));
         }
     }
-    Ok(ports)
+    ports
+}
+
+fn host_port(path: &str, wanted: i32, given: &ContainerPort) -> Result<HostPort, String> {
+    let port = u16::try_from(wanted).map_err(|_| format!("{path}: {wanted} is not a port: 1 to 65535"))?;
+    let protocol = match given.protocol.as_deref().unwrap_or("TCP") {
+        "TCP" | "" => Protocol::Tcp,
+        "UDP" => Protocol::Udp,
+        "SCTP" => Protocol::Sctp,
+        other => return Err(format!("{path}.protocol: {other:?} is not a protocol: TCP, UDP or SCTP")),
+    };
+    Ok(HostPort { ip: given.host_ip.clone().unwrap_or_default(), port, protocol })
 }

@@ -30,7 +30,7 @@ pub(super) fn affinities(spec: &PodSpec) -> Result<Affinities, String> {
     if let Some(of_nodes) = &affinity.node_affinity {
         if let Some(required) = &of_nodes.required_during_scheduling_ignored_during_execution {
             let path = format!("{}.nodeSelectorTerms", path("nodeAffinity", "required"));
-            all.node = each(&path, &required.node_selector_terms, node_term)?;
+            all.node = node_terms(&path, &required.node_selector_terms)?;
         }
         let preferred = of_nodes.preferred_during_scheduling_ignored_during_execution.as_deref().unwrap_or_default();
         all.preferred_node = each(&path("nodeAffinity", "preferred"), preferred, preferred_node_term)?;
@@ -42,12 +42,20 @@ pub(super) fn affinities(spec: &PodSpec) -> Result<Affinities, String> {
         all.preferred_near = each(&path("podAffinity", "preferred"), preferred, preferred_pod_term)?;
     }
     if let Some(apart) = &affinity.pod_anti_affinity {
-        let required = apart.required_during_scheduling_ignored_during_execution.as_deref().unwrap_or_default();
         let preferred = apart.preferred_during_scheduling_ignored_during_execution.as_deref().unwrap_or_default();
-        all.apart = each(&path("podAntiAffinity", "required"), required, pod_term)?;
+        all.apart = self::apart(spec).into_iter().collect::<Result<_, String>>()?;
         all.preferred_apart = each(&path("podAntiAffinity", "preferred"), preferred, preferred_pod_term)?;
     }
     Ok(all)
+}
+
+/// The pods that it keeps away, wherever it is. The errors name the field.
+pub(super) fn apart(spec: &PodSpec) -> Vec<Result<PodTerm, String>> {
+    let path = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+    let given = spec.affinity.as_ref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let terms = given.and_then(|given| given.required_during_scheduling_ignored_during_execution.as_deref());
+    let terms = terms.unwrap_or_default().iter().enumerate();
+    terms.map(|(index, term)| pod_term(&format!("{path}[{index}]"), term)).collect()
 }
 
 pub(super) fn spreads(spec: &PodSpec) -> Result<Vec<Spread>, String> {
@@ -93,9 +101,20 @@ pub(super) fn selector(path: &str, given: Option<&LabelSelector>) -> Result<Opti
     let expressions = given.match_expressions.as_deref().unwrap_or_default();
     let expressions = each(&format!("{path}.matchExpressions"), expressions, |path, one| {
         let operator: Operator = one.operator.parse().map_err(|error| format!("{path}.operator: {error}"))?;
-        Ok(Requirement { key: one.key.clone(), operator, values: one.values.clone().unwrap_or_default() })
+        if is_bound(operator) {
+            return Err(format!("{path}.operator: {operator} compares numbers, which selectors of pods do not"));
+        }
+        sensible(path, Requirement { key: one.key.clone(), operator, values: one.values.clone().unwrap_or_default() })
     })?;
-    Ok(Some(Selector { labels: given.match_labels.clone().unwrap_or_default(), expressions }))
+    Ok(Some(Selector { labels: given.match_labels.clone().unwrap_or_default().into(), expressions }))
+}
+
+/// Terms of which one has to hold, so there has to be one.
+pub(super) fn node_terms(path: &str, given: &[NodeSelectorTerm]) -> Result<Vec<NodeTerm>, String> {
+    if given.is_empty() {
+        return Err(format!("{path} is empty: name a term, or leave the rule out"));
+    }
+    each(path, given, node_term)
 }
 
 pub(super) fn node_term(path: &str, given: &NodeSelectorTerm) -> Result<NodeTerm, String> {
@@ -109,7 +128,32 @@ pub(super) fn node_term(path: &str, given: &NodeSelectorTerm) -> Result<NodeTerm
 
 pub(super) fn requirement(path: &str, given: &NodeSelectorRequirement) -> Result<Requirement, String> {
     let operator: Operator = given.operator.parse().map_err(|error| format!("{path}.operator: {error}"))?;
-    Ok(Requirement { key: given.key.clone(), operator, values: given.values.clone().unwrap_or_default() })
+    sensible(path, Requirement { key: given.key.clone(), operator, values: given.values.clone().unwrap_or_default() })
+}
+
+/// As many values as the operator takes, as the API server has it.
+fn sensible(path: &str, given: Requirement) -> Result<Requirement, String> {
+    let (operator, values) = (given.operator, &given.values);
+    match operator {
+        Operator::In | Operator::NotIn if values.is_empty() => {
+            Err(format!("{path}.values is empty: {operator} needs a value"))
+        }
+        Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+            Err(format!("{path}.values: {operator} takes no values"))
+        }
+        _ if is_bound(operator) && (values.len() != 1 || !values.iter().all(|value| is_number(value))) => {
+            Err(format!("{path}.values: {operator} needs one whole number that is not negative"))
+        }
+        _ => Ok(given),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<i64>().is_ok_and(|number| number >= 0)
+}
+
+fn is_bound(operator: Operator) -> bool {
+    matches!(operator, Operator::Gt | Operator::Lt | Operator::Gte | Operator::Lte)
 }
 
 /// Converts a list; the path of an element carries its index.

@@ -47,7 +47,7 @@ fn of_controller(source: &SceneSource, pod: &ObjectMeta) -> Option<Selector> {
         "ReplicationController" => {
             let controller = source.replication_controllers.iter().find(|one| is_owner(&one.metadata))?;
             let labels = controller.spec.as_ref()?.selector.clone()?;
-            Some(Selector { labels, expressions: vec![] })
+            Some(Selector { labels: labels.into(), expressions: vec![] })
         }
         _ => None,
     }

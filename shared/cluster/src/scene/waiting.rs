@@ -3,14 +3,14 @@
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodSpec};
 use model::{
     Pod,
-    place::{Code, Invalid, PodToPlace},
+    place::{Code, Invalid, NodeTerm, PodToPlace},
 };
 
 use super::{
     SceneSource,
     nodes::Nodes,
     pools::is_karpenters_own,
-    requests::{host_ports, requests},
+    requests::{host_ports, requests, whole_devices},
     rules::{affinities, spreads},
     selectors::default_selector,
     volumes::Lookup,
@@ -29,14 +29,14 @@ pub(super) fn pod(
     let mut placing = PodToPlace {
         created_at: raw.metadata.creation_timestamp.as_ref().map(|time| time.0),
         priority: priority(source, spec),
-        labels: raw.metadata.labels.clone().unwrap_or_default(),
-        node_selector: spec.node_selector.clone().unwrap_or_default(),
-        default_selector: default_selector(source, raw),
+        labels: raw.metadata.labels.clone().unwrap_or_default().into(),
+        node_selector: spec.node_selector.clone().unwrap_or_default().into(),
+        default_selector: default_selector(source, raw).map(Box::new),
         tolerations: pod.tolerations.clone(),
         planned: source.planned.get(&pod.uid).and_then(|name| nodes?.planned(name.as_str())),
         ..PodToPlace::new(pod.namespace.clone(), pod.name.clone(), pod.uid.clone())
     };
-    placing.invalid = fill(&mut placing, volumes, raw, spec).err();
+    placing.invalid = fill(&mut placing, volumes, raw, spec).err().map(Box::new);
     placing
 }
 
@@ -46,9 +46,15 @@ fn fill(placing: &mut PodToPlace, volumes: &Lookup<'_>, raw: &KubePod, spec: &Po
         return Err(malformed("spec.containers is empty: a pod has at least one container".to_owned()));
     }
     placing.requests = requests(spec).map_err(malformed)?;
+    whole_devices(spec).map_err(malformed)?;
     placing.host_ports = host_ports(spec).map_err(malformed)?;
     let affinities = affinities(spec).map_err(malformed)?;
     placing.node_affinity = affinities.node;
+    let says_nothing = |term: &NodeTerm| term.expressions.is_empty() && term.fields.is_empty();
+    if !placing.node_affinity.is_empty() && placing.node_affinity.iter().all(says_nothing) {
+        let why = "every term of its required node affinity is empty, and an empty term matches no node".to_owned();
+        return Err(Invalid { code: Code::Labels.as_str().to_owned(), why });
+    }
     if let Some(key) = asked_of_nodes(placing).find(|key| is_karpenters_own(key)) {
         let why = format!("the pod asks for the label {key}, which is Karpenter's own and not for pods to ask for");
         return Err(Invalid { code: Code::NotServed.as_str().to_owned(), why });

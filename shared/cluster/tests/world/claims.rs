@@ -21,7 +21,7 @@ pub fn record() -> Box<LaunchRecord> {
         offering: Offering {
             id,
             gpu: None,
-            capacity: BTreeMap::new(),
+            capacity: model::Resources::new(),
             arch: Arch::Amd64,
             price: None,
             labels: BTreeMap::new(),

@@ -13,7 +13,7 @@ async fn leases_of_ours_are_seen_and_nobody_elses() {
     let (cluster, now) = (&stage.cluster, stage.world.clock.now());
     let path = format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases");
     stage.post(&path, json!({ "metadata": { "name": "somebodys" }, "spec": { "holderIdentity": "x" } })).await;
-    cluster.take_machine("rack-1", &Uid::new("u").unwrap()).await.unwrap();
+    cluster.take_machine("rack-1", &Uid::new("u").unwrap(), "n").await.unwrap();
     let Ok(Turn::Ours(_)) = cluster.take_turn(PROVISIONING, "a", now).await else { panic!("nobody else is there") };
     let mut seen = cluster.leases_of_ours().await.unwrap();
     seen.sort_by(|left, right| left.name.cmp(&right.name));

@@ -112,9 +112,7 @@ async fn a_volume_is_waited_for_unless_its_pod_stays() {
         .post("/apis/storage.k8s.io/v1/volumeattachments", json!({ "metadata": { "name": "x" }, "spec": elsewhere }))
         .await;
     stage.has_pod("leaving", "n", uses("leaving")).await;
-    let mut tolerant = uses("staying");
-    tolerant["tolerations"] = json!([{ "operator": "Exists" }]);
-    stage.has_pod("staying", "n", tolerant).await;
+    stage.has_static_pod("staying", "n", uses("staying")).await;
     let volumes = stage.cluster.volumes_attached(&object("n")).await.unwrap();
     let seen: Vec<_> = volumes.iter().map(|volume| (volume.name.as_str(), volume.of_staying_pod)).collect();
     assert_eq!(seen, [("leaving", false), ("staying", true)]);

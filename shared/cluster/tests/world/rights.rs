@@ -61,9 +61,9 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     let (cluster, now) = (&stage.cluster, stage.world.clock.now());
     stage.has_node("n", &[]).await;
     let key = stage.has_claim("a").await;
-    let volume = json!({ "tolerations": [{ "operator": "Exists" }],
-        "volumes": [{ "name": "v", "persistentVolumeClaim": { "claimName": "c" } }] });
-    let pod = stage.has_pod("p", "n", volume).await;
+    let volume = json!({ "volumes": [{ "name": "v", "persistentVolumeClaim": { "claimName": "c" } }] });
+    stage.has_static_pod("own", "n", volume).await;
+    let pod = stage.has_pod("p", "n", json!({})).await;
     let attachment = json!({ "attacher": "csi", "nodeName": "n", "source": { "persistentVolumeName": "pv" } });
     stage
         .post("/apis/storage.k8s.io/v1/volumeattachments", json!({ "metadata": { "name": "v" }, "spec": attachment }))
@@ -87,7 +87,7 @@ async fn all_of_them_together_use_exactly_the_rights_in_the_list() {
     let served = ClassServed { version: "v1alpha1", plural: "kaitonodeclasses" };
     cluster.class_object(&class, served).await.unwrap();
     cluster.class_objects("kaito.sh", "KaitoNodeClass", served).await.unwrap();
-    cluster.take_machine("rack-1", &key.claim).await.unwrap();
+    cluster.take_machine("rack-1", &key.claim, "n").await.unwrap();
     cluster.note_machine("rack-1", &key.claim, "on its way").await.unwrap();
     assert_eq!(cluster.machines_held().await.unwrap()["rack-1"].claim, key.claim);
     cluster.release_machine("rack-1", &key.claim, now).await.unwrap();

@@ -125,10 +125,19 @@ impl Stage {
 
     /// A pod that runs on the node.
     pub async fn has_pod(&self, name: &str, node: &str, more: Value) -> PodRef {
+        self.has_pod_noted(name, node, more, json!({})).await
+    }
+
+    /// A pod that no drain makes go: its node's own.
+    pub async fn has_static_pod(&self, name: &str, node: &str, more: Value) -> PodRef {
+        self.has_pod_noted(name, node, more, json!({ "kubernetes.io/config.mirror": "x" })).await
+    }
+
+    async fn has_pod_noted(&self, name: &str, node: &str, more: Value, annotations: Value) -> PodRef {
         let mut spec = json!({ "nodeName": node, "containers": [{ "name": "c", "image": "i" }] });
         spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let body = json!({ "metadata": { "name": name, "labels": { "app": name } }, "spec": spec });
-        let pod = self.post(PODS, body).await;
+        let metadata = json!({ "name": name, "labels": { "app": name }, "annotations": annotations });
+        let pod = self.post(PODS, json!({ "metadata": metadata, "spec": spec })).await;
         self.passes(5).await;
         pod_ref(name, pod["metadata"]["uid"].as_str().unwrap())
     }

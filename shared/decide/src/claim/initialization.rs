@@ -146,7 +146,10 @@ pub fn conclude(ending: &mut Ending, plan: &Plan, untold: Option<Next>) -> Next 
     (status.capacity, status.allocatable) = (node.capacity.clone(), node.allocatable.clone());
     ending.set(Initialized, Truth::True, "Initialized", &format!("node {} is usable", node.name));
     let waited = seen.now.duration_since(seen.claim.created_at);
-    let text = format!("node {} is usable, {} after it was asked for", node.name, words::time(waited));
+    // Clocks that differ know nothing of how long it took.
+    let after =
+        if waited.is_negative() { String::new() } else { format!(", {} after it was asked for", words::time(waited)) };
+    let text = format!("node {} is usable{after}", node.name);
     ending.note(false, "Ready", text.clone());
     untold.unwrap_or_else(|| Next::Answer(Answer::Done { reason: format!("{}: {text}", ending.subject()) }))
 }

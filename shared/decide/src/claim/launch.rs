@@ -221,7 +221,8 @@ fn nothing_asked(ending: &mut Ending) -> Next {
         }
         Choice::Wait { until, reason, message } => {
             let message = story(message);
-            ending.warn(Launched, Truth::Unknown, reason, &message);
+            let words = words_of_refusal(seen, reason).unwrap_or(&message);
+            ending.warn(Launched, Truth::Unknown, reason, words);
             let wait = until.duration_since(seen.now).clamp(SignedDuration::from_secs(1), LONGEST_WAIT);
             later(&message, wait.unsigned_abs())
         }
@@ -230,6 +231,12 @@ fn nothing_asked(ending: &mut Ending) -> Next {
             later(&message, after)
         }
     }
+}
+
+/// What the cloud said when it refused. Where a person has to change something, that says what, and no other words do.
+fn words_of_refusal<'a>(seen: &'a Situation, reason: &str) -> Option<&'a str> {
+    let told = seen.claim.condition(Launched).filter(|told| told.reason == reason)?;
+    [ladder::INVALID_REQUEST, ladder::CONFLICT].contains(&reason).then_some(told.message.as_str())
 }
 
 fn in_progress(ending: &mut Ending, record: LaunchRecord, progress: Progress, look_again_seconds: u32) -> Next {

@@ -3,7 +3,7 @@
 use model::{Claim, InstanceRequest, LaunchRecord, Operator, Requirement, names, stock::QUOTA_FAMILY};
 use std::collections::BTreeMap;
 
-use crate::requirement::normalised;
+use crate::requirement::{left_open, normalised};
 
 /// Only the machine itself may say its host name, and our own marks are nobody's business on a node.
 const NOT_COPIED: [&str; 2] = [names::HOSTNAME, QUOTA_FAMILY];
@@ -25,7 +25,7 @@ pub fn request(claim: &Claim, record: &LaunchRecord, class: &BTreeMap<String, St
     }
 }
 
-/// What a launched claim is labelled with: its offering's labels, then what its requirements fix, and its own last.
+/// What a launched claim is labelled with: its offering's labels, then what its requirements fix or leave open, and its own last.
 pub fn labels(claim: &Claim, record: &LaunchRecord, requirements: &[Requirement]) -> BTreeMap<String, String> {
     let mut labels = record.offering.labels.clone();
     for requirement in requirements {
@@ -36,6 +36,9 @@ pub fn labels(claim: &Claim, record: &LaunchRecord, requirements: &[Requirement]
         {
             labels.insert(key.to_owned(), value.clone());
         }
+    }
+    for (key, value) in left_open(requirements) {
+        labels.entry(key).or_insert(value);
     }
     labels.retain(|key, _| !NOT_COPIED.contains(&key.as_str()) && !claim.labels.contains_key(key));
     labels

@@ -1,6 +1,7 @@
 //! Whose claim it is: ours, by its node class or by the rule of a system we replace, or another controller's.
 
 use model::{Claim, ClassRef, Operator, names};
+use std::collections::BTreeMap;
 
 /// The capacity type by which scw-karpenter knows its claims.
 const SCALEWAY_GPU: &str = "scaleway-gpu";
@@ -54,8 +55,13 @@ pub fn whose(claim: &Claim, also: AlsoManage, karpenter_runs: bool) -> Whose {
 
 /// gpu-provisioner's own rule: the class, or one of two labels, whatever their value.
 fn is_for_gpu_provisioner(claim: &Claim) -> bool {
-    (claim.class.group == "kaito.sh" && claim.class.kind == "KaitoNodeClass")
-        || [names::KAITO_WORKSPACE, names::KAITO_RAGENGINE].iter().any(|label| claim.labels.contains_key(*label))
+    made_for_gpu_provisioner(&claim.class, &claim.labels)
+}
+
+/// The same, of a claim that is yet to be made.
+pub(crate) fn made_for_gpu_provisioner(class: &ClassRef, labels: &BTreeMap<String, String>) -> bool {
+    (class.group == "kaito.sh" && class.kind == "KaitoNodeClass")
+        || [names::KAITO_WORKSPACE, names::KAITO_RAGENGINE].iter().any(|label| labels.contains_key(*label))
 }
 
 fn of_karpenter_pool(claim: &Claim) -> bool {

@@ -6,7 +6,7 @@ use model::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Candidate, Deed, Situation};
-use crate::{conditions, termination::disrupted_taint};
+use crate::conditions;
 
 /// The next phase, on the first candidate.
 pub(super) fn phase(seen: &Situation, phase: CommandPhase, others: BTreeMap<String, Option<String>>) -> Deed {
@@ -31,7 +31,7 @@ pub(super) fn taints(seen: &Situation) -> Vec<Deed> {
     let open = seen.candidates.iter().filter_map(|candidate| candidate.node.as_ref()).filter(|node| !is_closed(node));
     open.map(|node| {
         let mut taints = node.taints.clone();
-        taints.push(disrupted_taint());
+        taints.push(Taint::disrupted());
         with_taints(node, taints)
     })
     .collect()
@@ -39,13 +39,13 @@ pub(super) fn taints(seen: &Situation) -> Vec<Deed> {
 
 /// Takes the taint off a node that stays.
 pub(super) fn untaint(node: &Node) -> Option<Deed> {
-    let taint = disrupted_taint();
+    let taint = Taint::disrupted();
     let others = || node.taints.iter().filter(|own| !own.is_same(&taint)).cloned().collect();
     is_closed(node).then(|| with_taints(node, others()))
 }
 
 pub(super) fn is_closed(node: &Node) -> bool {
-    node.taints.iter().any(|own| own.is_same(&disrupted_taint()))
+    node.taints.iter().any(|own| own.is_same(&Taint::disrupted()))
 }
 
 fn with_taints(node: &Node, taints: Vec<Taint>) -> Deed {

@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_secs(15);
 pub(super) fn drain(seen: &Situation) -> Step {
     let Some((_, candidate)) = one(seen) else { return nobody() };
     let deadline = seen.record.drain_within.and_then(|bound| seen.record.since.checked_add(bound).ok());
-    let emptied = termination::empty_node(&candidate.pods, deadline, seen.now);
+    let emptied = termination::empty_node(&candidate.pods, deadline, seen.record.since, seen.now);
     let settled = seen.now.duration_since(seen.record.since) >= termination::SHORTEST_DRAIN;
     if emptied.holding.is_empty() && settled {
         return enter(seen, CommandPhase::Rebooting);

@@ -9,12 +9,16 @@ use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     Situation, Stay,
+    between::{Between, Known},
     budgets::{Budgets, Counts},
     candidate::{self, Candidate},
-    held,
+    fixed, held, independent,
 };
 use crate::{
-    place::{self, moving::Moving},
+    place::{
+        self,
+        moving::{Moving, Saved},
+    },
     provision::{claims::Maker, learn, machines, nominations},
 };
 
@@ -25,7 +29,7 @@ pub struct Board<'s> {
     others: Vec<(usize, Stay)>,
     /// The pods of candidates in `Scene::pods`, all others in `Scene::bound`.
     pub scene: Scene,
-    /// Of each pod of that scene: its node, and its position in the inventory.
+    /// Of each pod of that scene: its node, and its position in the inventory (`fixed::NOBODY` for a stand-in).
     pub homes: Vec<usize>,
     pub pods: Vec<usize>,
     /// Of each node: its pods in that scene, which stand together.
@@ -37,6 +41,7 @@ pub struct Board<'s> {
 pub struct Choosing<'b> {
     pub board: &'b Board<'b>,
     pub moving: Moving<'b>,
+    pub between: Between<'b>,
     pub budgets: Budgets,
     /// By candidate.
     pub gone: Vec<bool>,
@@ -44,6 +49,15 @@ pub struct Choosing<'b> {
     pub chosen: Vec<Disruption>,
     pub maker: Maker<'b>,
     pub out_of_time: bool,
+}
+
+/// The way back, to begin anew.
+pub struct Before<'b> {
+    moving: Saved<'b>,
+    budgets: Budgets,
+    gone: Vec<bool>,
+    stays: Vec<Option<Stay>>,
+    out_of_time: bool,
 }
 
 impl<'s> Board<'s> {
@@ -100,8 +114,9 @@ impl<'s> Board<'s> {
 
     /// Makes pods of candidates ones that look for a place. Those that are left behind until a deadline stay where they are.
     fn lift_pods(&mut self) {
+        let mut stand_ins = fixed::open(&mut self.scene, self.situation, &self.candidates);
         let mut lifted = vec![false; self.scene.bound.len()];
-        for candidate in &self.candidates {
+        for (number, candidate) in self.candidates.iter().enumerate() {
             let stays = |at: &usize| {
                 candidate.left_behind.contains(at)
                     && candidate.termination_grace().is_some()
@@ -112,10 +127,19 @@ impl<'s> Board<'s> {
                 let Some(pod) = self.situation.inventory.pods.get(*at).and_then(|pod| pod.moves.clone()) else {
                     continue;
                 };
-                self.scene.pods.push(model::place::PodToPlace { planned: None, ..pod });
+                let mut pod = model::place::PodToPlace { planned: None, ..pod };
+                if stand_ins.get(number).is_some_and(Option::is_some) {
+                    fixed::keep_in_pool(&mut pod, candidate);
+                }
+                self.scene.pods.push(pod);
                 self.homes.push(candidate.node);
                 self.pods.push(*at);
                 lifted[*at] = true;
+            }
+            if let Some(stand_in) = stand_ins.get_mut(number).and_then(Option::take) {
+                self.scene.pods.push(stand_in);
+                self.homes.push(candidate.node);
+                self.pods.push(fixed::NOBODY);
             }
             self.ranges[candidate.node] = first..self.homes.len();
         }
@@ -130,6 +154,14 @@ impl<'s> Board<'s> {
         let words =
             format!("replacements of its pool failed, so it is left alone until {}: {}", paused.until, paused.why);
         Some(Stay { code: KeptCode::BackingOff, words, until: Some(paused.until) })
+    }
+
+    /// Nodes that no pod is sent to: not up, not ready, or somebody's already.
+    pub fn closed(&self) -> impl Iterator<Item = usize> {
+        let nodes = self.scene.nodes.iter().enumerate();
+        let not_up = nodes.filter(|(_, node)| node.stage != NodeStage::Initialized).map(|(at, _)| at);
+        let here = self.situation.inventory.nodes.iter().filter(|here| here.disrupted || !here.ready);
+        not_up.chain(here.map(|here| here.node))
     }
 
     fn counts(&self) -> Vec<Counts> {
@@ -173,19 +205,13 @@ fn expected(scene: &mut Scene, still_time: &mut dyn FnMut() -> bool) -> BTreeMap
 impl<'b> Choosing<'b> {
     pub fn new(board: &'b Board<'b>) -> Self {
         let mut moving = Moving::new(&board.scene, &board.homes);
-        for (at, node) in board.scene.nodes.iter().enumerate() {
-            if node.stage != NodeStage::Initialized {
-                moving.close(at);
-            }
-        }
-        for here in board.situation.inventory.nodes.iter().filter(|here| here.disrupted) {
-            moving.close(here.node);
-        }
+        board.closed().for_each(|node| moving.close(node));
         let budgets = Budgets::new(&board.situation.inventory.pools, &board.counts(), board.now());
         let count = board.candidates.len();
         Choosing {
             board,
             moving,
+            between: Between::new(board),
             budgets,
             gone: vec![false; count],
             stays: vec![None; count],
@@ -193,6 +219,18 @@ impl<'b> Choosing<'b> {
             maker: Maker::new(&board.situation.provision),
             out_of_time: false,
         }
+    }
+
+    /// What choosing changes, apart from what became a command.
+    pub fn save(&self) -> Before<'b> {
+        let (budgets, gone, stays) = (self.budgets.clone(), self.gone.clone(), self.stays.clone());
+        Before { moving: self.moving.save(), budgets, gone, stays, out_of_time: self.out_of_time }
+    }
+
+    pub fn restore(&mut self, before: Before<'b>) {
+        self.moving.restore(before.moving);
+        (self.budgets, self.gone, self.stays) = (before.budgets, before.gone, before.stays);
+        self.out_of_time = before.out_of_time;
     }
 
     /// Candidates that are still there.
@@ -206,7 +244,8 @@ impl<'b> Choosing<'b> {
 
     /// Whether a budget lets one more go; if not, that is why it stays.
     pub fn budget_allows(&mut self, candidate: usize, reason: Reason) -> bool {
-        match self.budgets.allow(self.board.candidates[candidate].pool, reason, 1) {
+        let of = &self.board.candidates[candidate];
+        match self.budgets.allow(of.pool, reason, of.counted().adds(reason)) {
             Ok(()) => true,
             Err(words) => {
                 self.stay(candidate, Stay::new(KeptCode::Budget, words));
@@ -215,13 +254,28 @@ impl<'b> Choosing<'b> {
         }
     }
 
+    /// No pod that moves has lost the pods that it must be near to, now that these have moved; or why they may not.
+    pub fn nobody_left_alone(&mut self, moved: &[usize]) -> Result<(), Stay> {
+        let Some(pod) = self.between.left_alone(&mut self.moving, moved) else { return Ok(()) };
+        let of = &self.board.scene.pods[pod];
+        let words = format!("pod {}/{} moves to where one of its pods is, and must be near it", of.namespace, of.name);
+        Err(Stay::new(KeptCode::NoOtherPlace, words))
+    }
+
+    /// The same, and these moves are right without all the others.
+    pub fn stands_alone(&mut self, moved: &[usize]) -> Result<(), Stay> {
+        self.nobody_left_alone(moved)?;
+        let wrong = self.between.wrong_alone(&mut self.moving, moved, &mut Known::default());
+        wrong.map_or(Ok(()), |wrong| Err(independent::too_soon(self.board, wrong)))
+    }
+
     /// It goes: nothing comes to it any more, and the budgets have it.
     pub fn go(&mut self, candidate: usize) {
         let of = &self.board.candidates[candidate];
         self.gone[candidate] = true;
         self.stays[candidate] = None;
         self.moving.close(of.node);
-        self.budgets.take(of.pool, 1);
+        self.budgets.take(of.pool, of.counted());
     }
 
     /// It was to go and stays after all, with the budget that it had: nothing more is chosen in its place.

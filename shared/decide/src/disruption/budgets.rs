@@ -32,6 +32,26 @@ pub struct Counts {
     pub unhealthy: usize,
 }
 
+/// How a node that is to go was counted before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    No,
+    NotReady,
+    /// Not ready, for a reason that repair is about to deal with.
+    Unhealthy,
+}
+
+impl Counted {
+    /// What it adds to those that go for a reason.
+    pub fn adds(self, reason: Reason) -> usize {
+        match self {
+            Counted::No => 1,
+            Counted::NotReady => 0,
+            Counted::Unhealthy => usize::from(reason == Reason::Unhealthy),
+        }
+    }
+}
+
 impl Budgets {
     pub fn new(pools: &[PoolHere], counts: &[Counts], now: Timestamp) -> Self {
         let of_pool = |(pool, counts): (&PoolHere, &Counts)| PoolBudgets {
@@ -59,9 +79,13 @@ impl Budgets {
         Err(format!("{words}{taken}"))
     }
 
-    pub fn take(&mut self, pool: usize, nodes: usize) {
-        if let Some(of) = self.pools.get_mut(pool) {
-            of.going += nodes;
+    /// One more goes.
+    pub fn take(&mut self, pool: usize, counted: Counted) {
+        let Some(of) = self.pools.get_mut(pool) else { return };
+        match counted {
+            Counted::No => of.going += 1,
+            Counted::NotReady => {}
+            Counted::Unhealthy => of.unhealthy = of.unhealthy.saturating_sub(1),
         }
     }
 }

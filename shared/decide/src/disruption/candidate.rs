@@ -8,7 +8,9 @@ use model::{
 };
 
 use super::{
-    Situation, Stay, cost,
+    Situation, Stay,
+    budgets::Counted,
+    cost,
     drift::{self, Now},
     held,
     price::{self, Paid},
@@ -36,6 +38,8 @@ pub struct Candidate<'s> {
     pub held: Option<Stay>,
     /// The first pod that makes it no empty node.
     pub busy: Option<String>,
+    /// The first pod that costs nothing to disturb, and will want another place all the same.
+    pub comes_back: Option<String>,
     /// The first pod that uses a GPU.
     pub gpu_work: Option<String>,
     /// It was left alone for long enough, or why not.
@@ -70,6 +74,25 @@ impl Candidate<'_> {
         self.created_at().checked_add(after).ok()
     }
 
+    /// It was not left alone for long enough. A pool that leaves nodes alone for ever says nothing about when pods may come.
+    pub fn is_unsettled(&self) -> bool {
+        self.quiet.as_ref().is_err_and(|stay| stay.code != KeptCode::ConsolidateAfterNever)
+    }
+
+    /// Nobody needs it, not even a pod that costs nothing to disturb.
+    pub fn is_idle(&self) -> bool {
+        self.busy.is_none() && self.comes_back.is_none()
+    }
+
+    /// Budgets have counted it before it goes: as not ready, and as one that repair is about to deal with.
+    pub fn counted(&self) -> Counted {
+        match (self.here.ready, &self.here.unhealthy) {
+            (true, _) => Counted::No,
+            (false, None) => Counted::NotReady,
+            (false, Some(_)) => Counted::Unhealthy,
+        }
+    }
+
     /// Pods that must not be disturbed hold it for ever, unless the user set a deadline.
     pub fn held_from_leaving(&self) -> Option<&Stay> {
         self.held.as_ref().filter(|_| self.termination_grace().is_none())
@@ -96,7 +119,9 @@ pub fn candidate<'s>(
     let known: Vec<_> = pods.iter().filter_map(known).collect();
     let held = |(_, there, pod): &(usize, &_, &_)| held::held(inventory, there, pod, now);
     let moving: Vec<_> = known.iter().filter(|(_, _, pod)| pod.moves.is_some()).collect();
-    let keeps_busy = |pod: &model::disruption::PodHere| !pod.ignored && cost::of_pod(pod) > 0.0;
+    // Whatever it costs to disturb it: work on a GPU needs its node.
+    let keeps_busy =
+        |pod: &model::disruption::PodHere| !pod.ignored && (cost::of_pod(pod) > 0.0 || cost::uses_gpus(pod));
     let first = |keeps: &dyn Fn(&model::disruption::PodHere) -> bool| {
         moving.iter().find(|(_, _, pod)| keeps(pod)).map(|(_, there, _)| held::name(there))
     };
@@ -111,6 +136,7 @@ pub fn candidate<'s>(
         spared: spared(here, pool_here),
         held: known.iter().find_map(held),
         busy: first(&keeps_busy),
+        comes_back: first(&|pod| !pod.ignored),
         gpu_work: first(&cost::uses_gpus),
         left_behind: moving.iter().filter(|pod| held(pod).is_some()).map(|(at, _, _)| *at).collect(),
         moving: moving.iter().map(|(at, _, _)| *at).collect(),
@@ -122,6 +148,13 @@ pub fn candidate<'s>(
 /// Whether it is not what its pool would make today.
 pub fn drift_of(candidate: &Candidate<'_>, situation: &Situation) -> Option<model::disruption::Drift> {
     drift::drift(candidate.there, candidate.here, &Now::of(situation, candidate.pool)?)
+}
+
+/// Whether it has to leave, whatever that costs.
+pub fn has_to_leave(candidate: &Candidate<'_>, situation: &Situation) -> bool {
+    candidate.here.unhealthy.is_some()
+        || candidate.expires_at().is_some_and(|expires| expires <= situation.provision.now)
+        || drift_of(candidate, situation).is_some()
 }
 
 /// Nothing of ours to take away, or its pool.
@@ -157,17 +190,24 @@ fn spared(here: &NodeHere, pool: &PoolHere) -> Option<Stay> {
     if here.do_not_disrupt {
         return stay(KeptCode::NodeDoNotDisrupt, format!("it must not be disturbed ({})", names::DO_NOT_DISRUPT));
     }
-    if here.cordoned && pool.rack.is_some() {
-        return stay(KeptCode::Cordoned, "it is cordoned: somebody works on it".to_owned());
-    }
-    here.nominated.as_ref().and_then(|who| stay(KeptCode::Nominated, format!("{who} is expected on it")))
+    let expected =
+        || here.nominated.as_ref().and_then(|who| stay(KeptCode::Nominated, format!("{who} is expected on it")));
+    worked_on(here, pool).or_else(expected)
+}
+
+fn worked_on(here: &NodeHere, pool: &PoolHere) -> Option<Stay> {
+    let words = || "it is cordoned: somebody works on it".to_owned();
+    (here.cordoned && pool.rack.is_some()).then(|| Stay { code: KeptCode::Cordoned, words: words(), until: None })
 }
 
 /// Whether nothing has come or gone for as long as its pool says.
 fn quiet(here: &NodeHere, pool: &PoolHere, now: Timestamp) -> Result<(), Stay> {
     let claim = here.claim.as_ref();
     let up_since = claim.and_then(|claim| claim.initialized_at).unwrap_or(here.created_at);
-    let last = claim.and_then(|claim| claim.last_pod_event).unwrap_or(up_since);
+    let last = match claim {
+        Some(claim) => claim.last_pod_event.unwrap_or(up_since),
+        None => here.last_came.map_or(up_since, |came| came.max(up_since)),
+    };
     let wait = |code, from: Timestamp, time: SignedDuration, words: &str| match from.checked_add(time) {
         Ok(until) if now < until => {
             Err(Stay { code, words: format!("{words} until {until} ({time:#})"), until: Some(until) })
@@ -236,7 +276,7 @@ fn common(candidate: &Candidate<'_>) -> Result<(), Stay> {
     if let Some(stay) = &candidate.spared {
         return Err(stay.clone());
     }
-    if candidate.pool_here.fixed_size {
+    if candidate.pool_here.fixed_size.is_some() {
         let words = "its pool has a fixed number of nodes (spec.replicas)".to_owned();
         return Err(Stay { code: KeptCode::FixedSize, words, until: None });
     }
@@ -250,21 +290,15 @@ fn common(candidate: &Candidate<'_>) -> Result<(), Stay> {
 /// Whether a node that has to leave may leave now.
 pub fn may_leave(candidate: &Candidate<'_>, reason: Reason) -> Result<(), Stay> {
     if reason == Reason::Unhealthy {
-        return match candidate.here.do_not_repair {
-            true => {
-                let words = format!("it must not be repaired ({})", names::DO_NOT_REPAIR);
-                Err(Stay { code: KeptCode::DoNotRepair, words, until: None })
-            }
-            false => Ok(()),
-        };
+        if candidate.here.do_not_repair {
+            let words = format!("it must not be repaired ({})", names::DO_NOT_REPAIR);
+            return Err(Stay { code: KeptCode::DoNotRepair, words, until: None });
+        }
+        // Whoever works on a machine of a rack has their hands in it.
+        return worked_on(candidate.here, candidate.pool_here).map_or(Ok(()), Err);
     }
     if let Some(stay) = candidate.spared.as_ref().or_else(|| candidate.held_from_leaving()) {
         return Err(stay.clone());
-    }
-    if candidate.pool_here.fixed_size {
-        let words =
-            "its pool has a fixed number of nodes (spec.replicas), and no replacement can come first".to_owned();
-        return Err(Stay { code: KeptCode::FixedSize, words, until: None });
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::{
     Stay,
     board::{Board, Choosing},
     candidate::Candidate,
+    fixed,
 };
 use crate::place::moving::Spotted;
 
@@ -68,6 +69,7 @@ pub fn replaced(
     let board = choosing.board;
     let (mut replacements, mut positions, mut cost) = (vec![], vec![], 0_i64);
     for (claim, planned) in claims {
+        let planned = fixed::without_stand_ins(board, planned);
         let made = choosing.maker.make(&board.scene, &planned).map_err(|refusal| {
             Stay::new(KeptCode::NoOtherPlace, format!("{why}, but no replacement can be made: {refusal}"))
         })?;
@@ -126,7 +128,9 @@ fn leaving(of: &Candidate<'_>) -> Leaving {
     }
 }
 
+/// Nothing for a stand-in, which is no pod.
 fn moved(board: &Board<'_>, pod: usize, of: &Candidate<'_>, to: To) -> Option<Move> {
+    board.pods.get(pod).filter(|position| **position != fixed::NOBODY)?;
     let pod = board.scene.pods.get(pod)?;
     let pod = PodRef { namespace: pod.namespace.clone(), name: pod.name.clone(), uid: pod.uid.clone() };
     Some(Move { pod, from: of.there.name.clone(), to })

@@ -7,11 +7,20 @@
 use model::disruption::{KeptCode, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Stay, board::Choosing, bounds::Bounds, candidate, replacing::money, sets};
+use super::{
+    Stay,
+    board::Choosing,
+    bounds::Bounds,
+    candidate::{self, Candidate},
+    replacing::money,
+    sets,
+};
 use crate::place::moving::{GivesBack, Trial};
 
 /// Rounds over all candidates: what one round frees, the next may use.
 const ROUNDS: usize = 3;
+/// How often it is begun anew, without nodes that could not go in the end: others were to share what came for them.
+const SEARCHES: usize = 3;
 /// How many times the bounds go stale before they are made anew.
 const STALE: usize = 16;
 /// With no more candidates than this, a set that does not pay is tried once more beside the claims that are there.
@@ -45,25 +54,21 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
     let mut order = vec![];
     for at in choosing.staying() {
         let of = &choosing.board.candidates[at];
+        let held_by_budget = choosing.stays[at].as_ref().is_some_and(|stay| stay.code == KeptCode::Budget);
+        // What moved or was switched a short while ago is left alone, as a place to move to as well; and an empty one that only a
+        // budget holds goes as soon as it may.
+        if of.is_unsettled() || (of.is_idle() && held_by_budget) {
+            choosing.moving.close(of.node);
+        }
         match candidate::may_be_consolidated(of) {
             // An empty one that stays has its reason, and so has one that should leave and cannot; but a budget for the one reason
             // says nothing about the other.
-            Ok(())
-                if of.busy.is_some()
-                    && choosing.stays[at].as_ref().is_none_or(|stay| stay.code == KeptCode::Budget) =>
-            {
+            Ok(()) if !of.is_idle() && (held_by_budget || choosing.stays[at].is_none()) => {
                 order.push(at);
             }
             Ok(()) => {}
-            Err(stay) => {
-                // What moved a short while ago is left alone, as a place to move to as well.
-                if stay.code == KeptCode::WithinConsolidateAfter {
-                    choosing.moving.close(of.node);
-                }
-                if choosing.stays[at].is_none() {
-                    choosing.stay(at, stay);
-                }
-            }
+            Err(stay) if choosing.stays[at].is_none() => choosing.stay(at, stay),
+            Err(_) => {}
         }
     }
     let board = choosing.board;
@@ -71,26 +76,27 @@ pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
     order.sort_by(|a, b| {
         worth(b).total_cmp(&worth(a)).then_with(|| board.candidates[*a].name().cmp(board.candidates[*b].name()))
     });
-    if order.is_empty() {
-        return;
-    }
-    let mut search = Search::new(choosing, order);
-    for round in 0..ROUNDS {
-        let before = search.taken.len();
-        search.one_by_one(still_time);
-        if search.choosing.out_of_time || (round > 0 && search.taken.len() == before) {
-            break;
+    for last in (0..SEARCHES).map(|number| number + 1 == SEARCHES) {
+        if order.is_empty() {
+            return;
         }
-        sets::several(&mut search, still_time);
+        let before = choosing.save();
+        let mut search = Search::new(choosing, order.clone());
+        search.run(still_time);
+        let Err(fallen) = search.finish(last) else { return };
+        choosing.restore(before);
+        order.retain(|at| fallen.iter().all(|(other, _)| other != at));
+        for (at, stay) in fallen {
+            choosing.stay(at, stay);
+        }
     }
-    sets::anew(&mut search, still_time);
-    search.finish();
 }
 
 impl<'c, 'b> Search<'c, 'b> {
     fn new(choosing: &'c mut Choosing<'b>, order: Vec<usize>) -> Self {
         let mut pools: BTreeMap<usize, (u64, f64)> = BTreeMap::new();
-        for of in &choosing.board.candidates {
+        // What goes anyway is no part of what a pool weighs: it would be decided otherwise the next time.
+        for of in choosing.staying().into_iter().map(|at| &choosing.board.candidates[at]) {
             let sum = pools.entry(of.pool).or_insert((0, 0.0));
             sum.0 += of.price();
             sum.1 += of.cost;
@@ -100,6 +106,18 @@ impl<'c, 'b> Search<'c, 'b> {
         let (taken, steps, costs) = (vec![], vec![], BTreeMap::new());
         let told = order.iter().copied().filter(|at| choosing.stays[*at].is_some()).collect();
         Search { choosing, bounds, stale: 0, order, taken, steps, costs, pools, explained: 0, told }
+    }
+
+    fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
+        for round in 0..ROUNDS {
+            let before = self.taken.len();
+            self.one_by_one(still_time);
+            if self.choosing.out_of_time || (round > 0 && self.taken.len() == before) {
+                break;
+            }
+            sets::several(self, still_time);
+        }
+        sets::anew(self, still_time);
     }
 
     fn one_by_one(&mut self, still_time: &mut dyn FnMut() -> bool) {
@@ -159,7 +177,9 @@ impl<'c, 'b> Search<'c, 'b> {
 
     pub fn budgets_allow(&self, set: &[usize]) -> Result<(), Stay> {
         let mut by_pool: BTreeMap<usize, usize> = BTreeMap::new();
-        set.iter().for_each(|at| *by_pool.entry(self.choosing.board.candidates[*at].pool).or_insert(0) += 1);
+        for of in set.iter().map(|at| &self.choosing.board.candidates[*at]) {
+            *by_pool.entry(of.pool).or_insert(0) += of.counted().adds(Reason::Underutilized);
+        }
         for (pool, count) in by_pool {
             let allowed = self.choosing.budgets.allow(pool, Reason::Underutilized, count);
             allowed.map_err(|words| Stay::new(KeptCode::Budget, words))?;
@@ -196,6 +216,7 @@ impl<'c, 'b> Search<'c, 'b> {
                 let few = set.len() > 1 && self.choosing.moving.claims_in_use() <= MOST_REPACKED;
                 let repacked = few && self.choosing.moving.improve(&mut trial, still_time);
                 self.judge(set, &trial.moved, before, repacked)
+                    .and_then(|()| self.choosing.nobody_left_alone(&trial.moved))
             }
         };
         if let Err(stay) = verdict {
@@ -227,36 +248,49 @@ impl<'c, 'b> Search<'c, 'b> {
         self.steps.push(trial);
     }
 
-    /// Takes everything that was taken, and more, away at once, if that is better than step by step.
-    pub fn attempt_anew(&mut self, more: &[usize], still_time: &mut dyn FnMut() -> bool) -> bool {
+    /// Takes everything that was taken, and more, away anew, if that is better than it was: in these steps, each of some nodes.
+    pub fn attempt_anew(&mut self, more: &[usize], steps: &[Vec<usize>], still_time: &mut dyn FnMut() -> bool) -> bool {
         if self.budgets_allow(more).is_err() {
             return false;
         }
         let before = self.choosing.moving.cost();
-        let (saved, steps) = (self.choosing.moving.save(), self.steps.clone());
+        let (saved, earlier) = (self.choosing.moving.save(), self.steps.clone());
         while let Some(trial) = self.steps.pop() {
             self.choosing.moving.undo(trial);
         }
-        let all = [&self.taken[..], more].concat();
-        let mut trial = self.take_away(&all, false, still_time);
-        let better = trial.homeless.is_empty() && {
-            self.choosing.moving.improve(&mut trial, still_time);
-            self.judge(more, &trial.moved, before, true).is_ok()
+        let mut moved = vec![];
+        let mut housed = true;
+        for step in steps {
+            let trial = self.take_away(step, false, still_time);
+            housed &= trial.homeless.is_empty();
+            moved.extend(&trial.moved);
+            self.steps.push(trial);
+            if !housed {
+                break;
+            }
+        }
+        let better = housed && {
+            if let Some(last) = self.steps.last_mut() {
+                self.choosing.moving.improve(last, still_time);
+            }
+            self.judge(more, &moved, before, true).is_ok() && self.choosing.nobody_left_alone(&moved).is_ok()
         };
         if better {
             more.iter().for_each(|at| self.choosing.go(*at));
             self.taken.extend(more);
-            self.keep(false, trial);
         } else {
             self.choosing.moving.restore(saved);
-            self.steps = steps;
+            self.steps = earlier;
         }
         better
     }
 
     fn take_away(&mut self, set: &[usize], without_growth: bool, still_time: &mut dyn FnMut() -> bool) -> Trial<'b> {
         let board = self.choosing.board;
-        let nodes: Vec<_> = set.iter().map(|at| (board.candidates[*at].node, board.candidates[*at].kind())).collect();
+        // Where a pool limits how many nodes it has, what comes is there beside what goes.
+        let counts_nodes = |pool: usize| board.scene.pools.get(pool).is_some_and(|of| of.limits.contains_key("nodes"));
+        let kind = |of: &Candidate<'_>| of.kind().filter(|(pool, _)| !counts_nodes(*pool));
+        let nodes: Vec<_> = set.iter().map(|at| &board.candidates[*at]).map(|of| (of.node, kind(of))).collect();
         let moving = &mut self.choosing.moving;
         match without_growth {
             true => moving.without_growth(&nodes, GivesBack::PoolLimits, still_time),

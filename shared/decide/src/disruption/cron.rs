@@ -1,6 +1,10 @@
 //! Schedules of budgets: five cron fields or a word such as `@daily`, in the time zone of the pool.
 
-use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+use jiff::{
+    SignedDuration, Timestamp,
+    civil::Date,
+    tz::{AmbiguousOffset, TimeZone},
+};
 
 /// When a budget begins to count. Bits are the minutes, hours, days, months that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +95,13 @@ impl Schedule {
         let hours = (0..24_i8).filter(|hour| has(self.hours, *hour));
         hours.into_iter().any(|hour| {
             (0..60_i8).filter(|minute| has(self.minutes, *minute)).any(|minute| {
-                let at = zone.to_timestamp(date.at(hour, minute, 0, 0));
-                at.is_ok_and(|at| at > since && at <= now)
+                let local = zone.to_ambiguous_timestamp(date.at(hour, minute, 0, 0));
+                let is_within = |at: Result<Timestamp, jiff::Error>| at.is_ok_and(|at| at > since && at <= now);
+                // When clocks are put back an hour comes twice, and so does what begins in it.
+                match matches!(local.offset(), AmbiguousOffset::Fold { .. }) {
+                    true => is_within(local.earlier()) || is_within(local.later()),
+                    false => is_within(local.compatible()),
+                }
             })
         })
     }

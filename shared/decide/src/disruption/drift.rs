@@ -35,7 +35,11 @@ impl<'a> Now<'a> {
     pub fn of(situation: &'a Situation, at: usize) -> Option<Self> {
         let scene = &situation.provision.scene;
         let (pool, here) = (scene.pools.get(at)?, situation.inventory.pools.get(at)?);
-        let catalogue = scene.catalogues.get(pool.catalogue).filter(|_| pool.closed.is_none());
+        let open = match &here.fixed_size {
+            Some(fixed) => fixed.closed.is_none(),
+            None => pool.closed.is_none(),
+        };
+        let catalogue = scene.catalogues.get(pool.catalogue).filter(|_| open);
         Some(Now { pool, here, catalogue, now: situation.provision.now })
     }
 }

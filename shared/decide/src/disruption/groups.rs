@@ -3,7 +3,7 @@
 use model::disruption::{KeptCode, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Stay, commands, consolidate::Search, replacing};
+use super::{Stay, commands, consolidate::Search, independent, replacing};
 use crate::place::moving::Spotted;
 
 /// Nodes and claims that hang together.
@@ -57,16 +57,32 @@ impl Search<'_, '_> {
         groups
     }
 
-    /// What was chosen becomes commands, and nodes that pods come to say so.
-    pub fn finish(self) {
+    /// What was chosen becomes commands, and nodes that pods come to say so. The error names nodes that may not go with what they
+    /// share in the end, having been packed anew; the last time they stay, and the others go all the same.
+    pub fn finish(self, last: bool) -> Result<(), Vec<(usize, Stay)>> {
         let board = self.choosing.board;
         let mut groups = self.groups(&self.taken);
         groups.sort_by_key(|group| group.nodes.iter().map(|at| self.taken.iter().position(|one| one == at)).min());
-        for group in groups {
+        let groups = independent::joined(self.choosing, groups);
+        let mut narrowed = vec![];
+        let mut fallen = vec![];
+        for (group, verdict) in &groups {
             let planned: Vec<_> =
                 group.claims.iter().filter_map(|claim| self.choosing.moving.planned(*claim)).collect();
-            let narrowed =
-                if planned.is_empty() { Ok(vec![]) } else { replacing::narrow(board, &group.nodes, planned) };
+            let claims = match verdict {
+                Err(stay) => Err(stay.clone()),
+                Ok(()) if planned.is_empty() => Ok(vec![]),
+                Ok(()) => replacing::narrow(board, &group.nodes, planned),
+            };
+            if let Err(stay) = &claims {
+                fallen.extend(group.nodes.iter().map(|at| (*at, stay.clone())));
+            }
+            narrowed.push(claims);
+        }
+        if !last && !fallen.is_empty() {
+            return Err(fallen);
+        }
+        for ((group, _), narrowed) in groups.into_iter().zip(narrowed) {
             let why = match (group.nodes.len(), group.claims.len()) {
                 (_, 0) => "its pods have room on other nodes".to_owned(),
                 (1, 1) => "a cheaper node holds its pods".to_owned(),
@@ -99,5 +115,6 @@ impl Search<'_, '_> {
                 self.choosing.stay(at, Stay::new(KeptCode::Destination, format!("pods of node {from} come to it")));
             }
         }
+        Ok(())
     }
 }

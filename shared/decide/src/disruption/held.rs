@@ -36,7 +36,7 @@ fn protected(there: &PodThere, pod: &PodHere, now: Timestamp) -> Option<Stay> {
     Some(Stay { code: KeptCode::PodDoNotDisrupt, words, until })
 }
 
-/// Nobody evicts a mirror pod, nor one that tolerates the taint, so no budget is asked about those.
+/// Nobody evicts a mirror pod, nor a daemon that tolerates the taint, so no budget is asked about those.
 fn budgeted(inventory: &Inventory, there: &PodThere, pod: &PodHere) -> Option<Stay> {
     if pod.kind == PodKind::Mirror || pod.stays {
         return None;

@@ -47,6 +47,9 @@ impl Search<'_, '_> {
             if let Some(stay) = narrowed.iter().find_map(|(claim, _)| self.choosing.board.paused(claim.pool)) {
                 return Err(stay);
             }
+            // A command is weighed as a whole, whatever its nodes were alone.
+            let spent: u64 = narrowed.iter().map(|(_, cost)| *cost).sum();
+            self.worth_it(&group.nodes, signed(self.price(&group.nodes)) - signed(spent))?;
             costs.extend(group.claims.iter().copied().zip(narrowed.into_iter().map(|(_, cost)| cost)));
         }
         let saving = saving_with(self, &costs);

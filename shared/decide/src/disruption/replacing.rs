@@ -33,12 +33,46 @@ pub fn narrow(board: &Board<'_>, nodes: &[usize], claims: Vec<ClaimPlanned>) -> 
     }
     // What is saved may be spent on freedom of choice, each claim its part of it.
     let share = (price - cost) / u64::try_from(claims.len()).unwrap_or(1).max(1);
+    let types = types_that_go(&leaving);
     let mut narrowed = vec![];
     for (claim, least) in claims.into_iter().zip(cheapest) {
-        let claim = rules.cheaper(board, claim, least + share).ok_or_else(|| not_cheaper(price, cost))?;
+        let claim = rules.cheaper(board, claim, least + share)?;
+        let claim = if rules.alone { claim } else { without_what_goes(board, &types, claim) };
         narrowed.push((claim, least));
     }
     Ok(narrowed)
+}
+
+/// Of several nodes, one of a type that goes might as well have stayed: the claim lists only what costs less than each such, as
+/// far as that leaves something to choose.
+fn without_what_goes(board: &Board<'_>, types: &[(&str, u64)], claim: ClaimPlanned) -> ClaimPlanned {
+    let listed = Listed::new(&board.scene, &claim);
+    let mut is_listed = vec![false; listed.types.len()];
+    for of in claim.offerings.iter() {
+        is_listed.get_mut(of.instance_type as usize).into_iter().for_each(|listed| *listed = true);
+    }
+    let at = |name: &str| (0..is_listed.len()).find(|at| is_listed[*at] && listed.types[*at].name == name);
+    // The cheapest first: the first that is listed is the one that matters.
+    let Some((_, below)) = types.iter().find(|(name, _)| at(name).is_some()) else { return claim };
+    let below = *below;
+    let dear: BTreeSet<u32> =
+        claim.offerings.iter().filter(|of| listed.price(of) >= below).map(|of| of.instance_type).collect();
+    let kept: Vec<OfferingRef> =
+        claim.offerings.iter().filter(|of| !dear.contains(&of.instance_type)).copied().collect();
+    if kept.is_empty() {
+        return claim;
+    }
+    let narrowed = listing(&board.scene, claim.clone(), kept);
+    if keeps_min_values(&board.scene, &narrowed) { narrowed } else { claim }
+}
+
+/// The types of nodes that go and what the cheapest of each costs, the cheapest first.
+fn types_that_go<'c>(leaving: &[&'c Candidate<'_>]) -> Vec<(&'c str, u64)> {
+    let own = |of: &&'c Candidate<'_>| Some((of.there.labels.get(names::INSTANCE_TYPE)?.as_str(), of.price()));
+    let mut types: Vec<(&str, u64)> = leaving.iter().filter_map(own).collect();
+    types.sort_by_key(|(name, price)| (*price, *name));
+    types.dedup();
+    types
 }
 
 fn not_cheaper(price: u64, cost: u64) -> Stay {
@@ -78,9 +112,9 @@ impl Rules {
         Ok(listing(&board.scene, claim, only))
     }
 
-    /// Only types of which every offering costs less: the claim leaves open which of them it becomes. Nothing if none is left,
+    /// Only types of which every offering costs less: the claim leaves open which of them it becomes. An error if none is left,
     /// or too few.
-    fn cheaper(&self, board: &Board<'_>, claim: ClaimPlanned, below: u64) -> Option<ClaimPlanned> {
+    fn cheaper(&self, board: &Board<'_>, claim: ClaimPlanned, below: u64) -> Result<ClaimPlanned, Stay> {
         let listed = Listed::new(&board.scene, &claim);
         let mut dear = vec![false; listed.types.len()];
         for of in claim.offerings.iter().filter(|of| listed.price(of) >= below) {
@@ -91,38 +125,47 @@ impl Rules {
         let is_cheap = |of: &&OfferingRef| dear.get(of.instance_type as usize).is_some_and(|dear| !dear);
         let mut kept: Vec<OfferingRef> = claim.offerings.iter().filter(is_cheap).copied().collect();
         if self.all_spot && self.spot_to_spot && self.alone {
-            kept = self.few_spot_types(&claim, &kept, board)?;
+            kept = few_spot_types(&claim, &kept, board)?;
         }
         let rack = board.situation.provision.pools.get(claim.pool).is_some_and(|pool| pool.provider == "power");
         if rack {
             kept.truncate(1);
         }
         if kept.is_empty() {
-            return None;
+            let words = format!(
+                "a new node might cost {} an hour, but everything that holds its pods costs {} or more in some zone or way of buying that it may come from",
+                money(listed.cheapest()),
+                money(below)
+            );
+            return Err(Stay::new(KeptCode::NotCheaper, words));
         }
         let claim = listing(&board.scene, claim, kept);
-        keeps_min_values(&board.scene, &claim).then_some(claim)
+        if !keeps_min_values(&board.scene, &claim) {
+            let words = "what is cheaper leaves less to choose from than its pool wants (minValues)";
+            return Err(Stay::new(KeptCode::NotCheaper, words));
+        }
+        Ok(claim)
     }
+}
 
-    fn few_spot_types(
-        &self,
-        claim: &ClaimPlanned,
-        kept: &[OfferingRef],
-        board: &Board<'_>,
-    ) -> Option<Vec<OfferingRef>> {
-        let mut types: Vec<u32> = vec![];
-        for of in kept {
-            if !types.contains(&of.instance_type) {
-                types.push(of.instance_type);
-            }
+fn few_spot_types(claim: &ClaimPlanned, kept: &[OfferingRef], board: &Board<'_>) -> Result<Vec<OfferingRef>, Stay> {
+    let mut types: Vec<u32> = vec![];
+    for of in kept {
+        if !types.contains(&of.instance_type) {
+            types.push(of.instance_type);
         }
-        if types.len() < SPOT_TYPES {
-            return None;
-        }
-        let wanted = board.scene.pools.get(claim.pool)?.requirements.iter().filter_map(|one| one.min_values).max();
-        types.truncate(SPOT_TYPES.max(wanted.unwrap_or(0) as usize));
-        Some(kept.iter().filter(|of| types.contains(&of.instance_type)).copied().collect())
     }
+    if types.len() < SPOT_TYPES {
+        let words = format!(
+            "it is a spot machine, and only {} types are cheaper: alone it is replaced where {SPOT_TYPES} are",
+            types.len()
+        );
+        return Err(Stay::new(KeptCode::SpotToSpot, words));
+    }
+    let pool = board.scene.pools.get(claim.pool);
+    let wanted = pool.and_then(|pool| pool.requirements.iter().filter_map(|one| one.min_values).max());
+    types.truncate(SPOT_TYPES.max(wanted.unwrap_or(0) as usize));
+    Ok(kept.iter().filter(|of| types.contains(&of.instance_type)).copied().collect())
 }
 
 /// A claim and the catalogue that its offerings are in.

@@ -62,7 +62,7 @@ enum Tried {
 
 /// With no more candidates than this, what was chosen is looked at once more as a whole.
 const ANEW: usize = 40;
-const MOST_TRIES: usize = 150;
+const MOST_TRIES: usize = 400;
 
 /// All that was taken, at once, with some of the rest: what step by step was not found.
 pub fn anew(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
@@ -81,7 +81,9 @@ pub fn anew(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
             sets.extend(left.iter().skip(at + 1).map(|second| vec![*first, *second]));
         }
         let mut better = false;
-        for set in sets {
+        // All at once is tried first; one after the other, in other orders, packs otherwise where rules between pods bind.
+        let tried = (0..ORDERS.len() + 1).flat_map(|order| sets.iter().map(move |set| (order, set)));
+        for (order, set) in tried {
             tries += 1;
             if tries > MOST_TRIES || !still_time() {
                 return;
@@ -89,7 +91,12 @@ pub fn anew(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
             if search.taken.is_empty() && set.len() < 2 {
                 continue;
             }
-            better = search.attempt_anew(&set, still_time);
+            let all = [&search.taken[..], set].concat();
+            let steps = match order.checked_sub(1).and_then(|at| ORDERS.get(at)) {
+                None => vec![all],
+                Some(order) => order(search, all).into_iter().map(|at| vec![at]).collect(),
+            };
+            better = search.attempt_anew(set, &steps, still_time);
             if better {
                 break;
             }
@@ -99,6 +106,25 @@ pub fn anew(search: &mut Search<'_, '_>, still_time: &mut dyn FnMut() -> bool) {
         }
     }
 }
+
+/// Sorts candidates.
+type Order = fn(&Search<'_, '_>, Vec<usize>) -> Vec<usize>;
+
+/// Orders in which nodes are taken away one after the other: those with the fewest pods first, those with the most, the last first.
+const ORDERS: [Order; 3] = [
+    |search, mut all| {
+        all.sort_by_key(|at| search.choosing.board.pods_of(*at).len());
+        all
+    },
+    |search, mut all| {
+        all.sort_by_key(|at| core::cmp::Reverse(search.choosing.board.pods_of(*at).len()));
+        all
+    },
+    |_, mut all| {
+        all.reverse();
+        all
+    },
+];
 
 fn attempt(search: &mut Search<'_, '_>, set: &[usize], still_time: &mut dyn FnMut() -> bool) -> Tried {
     if !still_time() {

@@ -3,7 +3,7 @@
 use model::{CapacityType, Offering, Operator, Quantity, Requirement, names};
 
 use super::{Miss, Wanted};
-use crate::requirement::{Requirements, normalised};
+use crate::requirement::{Requirements, normalised, says_what_a_machine_is};
 
 pub(super) struct Asked<'a> {
     pub wanted: &'a Wanted<'a>,
@@ -17,19 +17,6 @@ pub(super) struct Asked<'a> {
     /// What every node of the claim's class is labelled with.
     class_label: String,
 }
-
-/// Labels that say what a machine is, whether or not an offering has them: one without is a machine without.
-const WELL_KNOWN: [&str; 8] = [
-    names::INSTANCE_TYPE,
-    names::ZONE,
-    names::REGION,
-    names::ARCH,
-    names::OS,
-    names::CAPACITY_TYPE,
-    names::HOSTNAME,
-    "node.kubernetes.io/windows-build",
-];
-const AZURE_PREFIX: &str = "karpenter.azure.com/";
 
 /// Disks are made to measure, by the provider, out of these requests.
 const MADE_TO_MEASURE: [&str; 2] = ["storage", "ephemeral-storage"];
@@ -45,7 +32,7 @@ impl<'a> Asked<'a> {
         // say themselves which class lists them, and one of another class is none for this claim.
         let is_known = |key: &str| {
             offerings.iter().any(|offering| offering.labels.contains_key(key))
-                || (key != class_label && (WELL_KNOWN.contains(&key) || key.starts_with(AZURE_PREFIX)))
+                || (key != class_label && says_what_a_machine_is(key))
         };
         // What nobody here lists (a network card, say) comes from a device plugin once the node runs: no machine is
         // passed over for it.

@@ -6,7 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use model::{Offering, OfferingId, names};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{INSUFFICIENT_CAPACITY, Misfit, Miss, QUOTA_EXCEEDED, asked::Asked};
+use super::{CONFLICT, INSUFFICIENT_CAPACITY, INVALID_REQUEST, Misfit, Miss, QUOTA_EXCEEDED, asked::Asked};
 use sentence::Sentences;
 
 /// What a condition shows without being folded, and an Event without being cut.
@@ -20,9 +20,16 @@ pub(super) fn waiting(misfits: &[Misfit], now: Timestamp) -> Option<(Timestamp, 
     away.sort();
     let (until, ..) = *away.first()?;
     let all = |wanted: &str| away.iter().all(|(_, reason, _)| *reason == wanted);
-    let refused = away.iter().all(|(_, reason, _)| [INSUFFICIENT_CAPACITY, QUOTA_EXCEEDED].contains(reason));
+    let none_but = |these: &[&str]| away.iter().all(|(_, reason, _)| these.contains(reason));
+    let lacking = none_but(&[INSUFFICIENT_CAPACITY, QUOTA_EXCEEDED]);
+    let unwanted = none_but(&[INVALID_REQUEST, CONFLICT]);
     let (reason, what) = if all(QUOTA_EXCEEDED) {
         (QUOTA_EXCEEDED, "over quota")
+    } else if all(CONFLICT) {
+        (CONFLICT, "taken")
+    } else if unwanted {
+        // Stock has nothing to do with it, and waiting helps nobody: somebody has to change something.
+        (INVALID_REQUEST, "refused")
     } else if all(INSUFFICIENT_CAPACITY) {
         (INSUFFICIENT_CAPACITY, "out of stock")
     } else {
@@ -34,8 +41,10 @@ pub(super) fn waiting(misfits: &[Misfit], now: Timestamp) -> Option<(Timestamp, 
         many => (format!("all {many} that fit"), "are", "were"),
     };
     let time = clock(until, now);
-    let state = if refused {
+    let state = if lacking {
         format!("{subject} {is} {what} until {time}")
+    } else if unwanted {
+        format!("{subject} {was} refused, the next try is at {time}")
     } else {
         format!("{subject} {was} refused or did not come up, the next try is at {time}")
     };

@@ -3,7 +3,7 @@
 use model::{InstanceKey, Node, ObjectName, Owned, Truth, Uid, names};
 use std::collections::BTreeMap;
 
-use super::{Situation, YOUNG};
+use super::{Situation, is_young};
 
 /// Everything of one claim that is gone, at one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Orphan {
     pub nodes: Vec<Node>,
 }
 
+/// The provider of machines of one's own.
+const RACK: &str = "power";
 /// As AKS puts it on its Nodes.
 const AGENT_POOL: &str = "kubernetes.azure.com/agentpool";
 
@@ -71,7 +73,7 @@ pub fn provider_of_node(node: &Node) -> &'static str {
     match node.provider_id.as_deref().unwrap_or_default().split_once("://") {
         Some(("azure", _)) => "aks",
         Some(("scaleway", _)) => "scaleway",
-        _ => "power",
+        _ => RACK,
     }
 }
 
@@ -99,8 +101,8 @@ impl Orphan {
     }
 
     fn is_young(&self, seen: &Situation) -> bool {
-        let made = self.owned.iter().filter_map(|owned| owned.instance.as_ref()?.created_at);
-        made.max().is_some_and(|made| seen.now.duration_since(made) < YOUNG)
+        let mut made = self.owned.iter().filter_map(|owned| owned.instance.as_ref()?.created_at);
+        made.any(|made| is_young(made, seen.now))
     }
 
     pub fn has_instance(&self) -> bool {
@@ -113,6 +115,15 @@ impl Orphan {
             (false, false) => "left-over-of-a-machine",
             (false, true) => "node-without-claim",
         }
+    }
+
+    /// For people: `NodeClaim gpu-1 (24b4…)`. A cloud has the name that we wrote on what it holds; the Lease of a machine and a Node
+    /// that is left alone have the UID only, and the name in our key stands in for one.
+    pub fn whose(&self) -> String {
+        if self.owned.is_empty() || self.provider == RACK {
+            return format!("the NodeClaim with the UID {}", self.key.claim);
+        }
+        format!("NodeClaim {} ({})", self.key.name, self.key.claim)
     }
 
     /// For people: `server 6f1c in fr-par-2, block volume 77aa in fr-par-2`.

@@ -7,9 +7,12 @@ use core::cmp::Reverse;
 
 use model::place::Scene;
 
+use super::counters::{CounterId, Spot};
 use super::rules::DomainKind;
 use super::shapes::ShapeId;
 use super::solver::Solver;
+use super::states::Domain;
+use super::words::Value;
 
 /// Each try costs as much as the first; scenes that need more than these are rare.
 const MOST_TRIES: usize = 6;
@@ -23,13 +26,15 @@ pub fn solve<'a>(scene: &'a Scene, still_time: &mut dyn FnMut() -> bool) -> Solv
     }
     let hopeful = with_hope(&best, &left_out);
     let mut begun: Vec<Order> = vec![Order::default()];
+    let mut last = best.begun(&left_out);
     while begun.len() < MOST_TRIES && !best.out_of_time && still_time() {
-        let order = begun.last().map(|before| before.then(&left_out, &hopeful, &best)).unwrap_or_default();
+        let order = begun.last().map(|before| before.then(&left_out, &hopeful, &best, last)).unwrap_or_default();
         if begun.contains(&order) {
             break;
         }
         let next = one_try(scene, &order, still_time);
         left_out = next.left_out();
+        last = next.begun(&left_out);
         if !next.out_of_time && next.is_better_than(&best) {
             best = next;
         }
@@ -41,6 +46,7 @@ pub fn solve<'a>(scene: &'a Scene, still_time: &mut dyn FnMut() -> bool) -> Solv
 fn one_try<'a>(scene: &'a Scene, order: &Order, still_time: &mut dyn FnMut() -> bool) -> Solver<'a> {
     let mut solver = Solver::new(scene);
     order.following.iter().for_each(|shape| solver.want_for(*shape));
+    order.elsewhere.iter().for_each(|begun| solver.want_elsewhere(begun, &order.elsewhere));
     solver.run(&order.first, still_time);
     solver
 }
@@ -51,16 +57,27 @@ struct Order {
     first: Vec<ShapeId>,
     /// Those that go where others are: the others are asked to be where these can follow.
     following: Vec<ShapeId>,
+    /// Where shapes that keep together began, and not all of them found a place.
+    elsewhere: Vec<Begun>,
+}
+
+/// A domain in which the first pod of a shape was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Begun {
+    shape: ShapeId,
+    counter: CounterId,
+    value: Value,
 }
 
 impl Order {
     /// Those left out last time, then those that were before.
-    fn then(&self, left_out: &[ShapeId], hopeful: &[bool], solver: &Solver<'_>) -> Order {
+    fn then(&self, left_out: &[ShapeId], hopeful: &[bool], solver: &Solver<'_>, last: Vec<Begun>) -> Order {
         let has_hope = |shape: &&ShapeId| hopeful.get(**shape).copied().unwrap_or(true);
         let follows = |shape: &&ShapeId| !has_hope(shape) && solver.follows(**shape);
         let mut next = Order {
             first: left_out.iter().filter(has_hope).copied().collect(),
             following: left_out.iter().filter(follows).copied().collect(),
+            elsewhere: self.elsewhere.iter().copied().chain(last).collect(),
         };
         let older = |own: &[ShapeId], before: &[ShapeId]| -> Vec<ShapeId> {
             before.iter().filter(|shape| !own.contains(shape)).copied().collect()
@@ -92,7 +109,7 @@ impl Solver<'_> {
     fn want_for(&mut self, shape: ShapeId) {
         let Some(must) = self.plans[shape].attempts.last() else { return };
         for rule in must.domains.iter().filter(|rule| matches!(rule.kind, DomainKind::Near { itself: false })) {
-            let wanted = self.ground.eligible(rule.slot, &must.needs, None);
+            let wanted = self.ground.eligible(rule.slot, &must.needs, false, None, &[]);
             let counters = &mut self.ground.counters;
             counters.some_wanted = true;
             match &mut counters.all[rule.counter].wanted {
@@ -101,6 +118,35 @@ impl Solver<'_> {
                 Some(_) => {}
                 none => *none = Some(wanted),
             }
+        }
+    }
+
+    /// The domains in which those that are left out keep together, if they were free to begin elsewhere.
+    fn begun(&self, left_out: &[ShapeId]) -> Vec<Begun> {
+        let of = |shape: ShapeId| {
+            let rules = self.plans[shape].attempts.last().map(|must| must.domains.as_slice()).unwrap_or_default();
+            let together = rules.iter().filter(|rule| matches!(rule.kind, DomainKind::Near { itself: true }));
+            together.filter_map(move |rule| {
+                let counter = &self.ground.counters.all[rule.counter];
+                let here = |pod: &usize| self.placed[*pod].map(|place| self.domain(place, rule.slot));
+                let Some(Domain::Known(value)) = self.shapes[shape].pods.iter().find_map(here) else { return None };
+                (!counter.was_there).then_some(Begun { shape, counter: rule.counter, value })
+            })
+        };
+        left_out.iter().flat_map(|shape| of(*shape)).collect()
+    }
+
+    /// Asks the first pod of a shape not to be where not all of them found a place.
+    fn want_elsewhere(&mut self, begun: &Begun, all: &[Begun]) {
+        let Some(must) = self.plans[begun.shape].attempts.last() else { return };
+        let Spot::Slot(slot) = self.ground.counters.all[begun.counter].spot else { return };
+        let mut wanted = self.ground.eligible(slot, &must.needs, false, None, &[]);
+        for tried in all.iter().filter(|tried| tried.counter == begun.counter) {
+            wanted.remove(tried.value);
+        }
+        if !wanted.is_empty() {
+            self.ground.counters.some_wanted = true;
+            self.ground.counters.all[begun.counter].wanted = Some(wanted);
         }
     }
 

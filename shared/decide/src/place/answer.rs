@@ -2,7 +2,6 @@
 
 use model::place::{ClaimPlanned, OfferingRef, Placing, PodToPlace, PoolRequirement, Where};
 use model::{CapacityType, Operator, Requirement, Resources, names};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::allowed::Allowed;
@@ -145,8 +144,11 @@ pub fn told(key: Key, allowed: &Allowed, words: &Words<'_>) -> Vec<Requirement> 
     if !denied.is_empty() {
         all.push(requirement(Operator::NotIn, denied));
     }
-    if least > i64::MIN {
+    // A NodeClaim takes no negative number: at least zero is said as such.
+    if least > 0 {
         all.push(requirement(Operator::Gt, vec![(least - 1).to_string()]));
+    } else if allowed.bounds().is_some() && (least > i64::MIN || most == i64::MAX) {
+        all.push(requirement(Operator::Gte, vec!["0".to_owned()]));
     }
     if most < i64::MAX {
         all.push(requirement(Operator::Lt, vec![(most + 1).to_string()]));
@@ -159,7 +161,7 @@ pub fn told(key: Key, allowed: &Allowed, words: &Words<'_>) -> Vec<Requirement> 
 
 /// What pods take, and what DaemonSets take on every type that is listed.
 fn requests(solver: &Solver<'_>, request: &Row, overhead: &[Row], types: &Mask) -> Resources {
-    let mut all = BTreeMap::new();
+    let mut all = Resources::new();
     for (column, name) in solver.ground.columns.names().iter().enumerate() {
         let daemons = types.iter().map(|of| overhead[of][column]).min().unwrap_or(0);
         let amount = request[column] + daemons;

@@ -61,8 +61,11 @@ pub fn plan(id: ShapeId, shape: &Shape<'_>, ground: &mut Ground<'_>) -> Plan {
         add_apart(&mut hard, term, shape, ground, true);
     }
     let mut wishes = vec![];
-    for (spread, is_hard) in spreads(shape, ground) {
-        let rule = spread_rule(id, &spread, shape, &terms, ground, is_hard);
+    let spreads = spreads(shape, ground);
+    let slots = required_slots(&spreads, ground);
+    for (spread, is_hard) in spreads {
+        let of_all: &[usize] = if is_hard { &slots } else { &[] };
+        let rule = spread_rule(id, &spread, shape, &terms, ground, (is_hard, of_all));
         match rule {
             Wish::Host(rule) if is_hard => hard.hosts.push(rule),
             Wish::Domain(rule) if is_hard => hard.domains.push(rule),
@@ -145,7 +148,7 @@ fn courtesy(plan: &mut Plan, id: CounterId, spot: Spot, evenly: Option<&(u32, Rc
 }
 
 /// One need for each required term, with the node selector in it.
-fn required_needs(shape: &Shape<'_>, ground: &mut Ground<'_>) -> Vec<NeedId> {
+pub fn required_needs(shape: &Shape<'_>, ground: &mut Ground<'_>) -> Vec<NeedId> {
     let pod = shape.example;
     let selector = needs::of_labels(&pod.node_selector, &ground.words);
     let selector = ground.needs.id(selector);
@@ -236,7 +239,8 @@ fn apart_rule(term: &PodTerm, shape: &Shape<'_>, ground: &mut Ground<'_>, hard: 
 /// Its own constraints, else the scheduler's defaults.
 fn spreads(shape: &Shape<'_>, ground: &Ground<'_>) -> Vec<(Spread, bool)> {
     let pod = shape.example;
-    let with_default = |spread: &Spread| Spread { selector: pod.default_selector.clone(), ..spread.clone() };
+    let with_default =
+        |spread: &Spread| Spread { selector: pod.default_selector.as_deref().cloned(), ..spread.clone() };
     let own: Vec<Spread> = match (&pod.default_selector, pod.spread.is_empty()) {
         (Some(_), true) => ground.scene.default_spread.iter().map(with_default).collect(),
         _ => pod.spread.clone(),
@@ -250,20 +254,34 @@ fn spreads(shape: &Shape<'_>, ground: &Ground<'_>) -> Vec<(Spread, bool)> {
         .collect()
 }
 
+/// The slots of all constraints that must be kept, where there are several: whoever has only one has it anyway.
+fn required_slots(spreads: &[(Spread, bool)], ground: &Ground<'_>) -> Vec<usize> {
+    let hard = spreads.iter().filter(|(_, is_hard)| *is_hard);
+    let slot = |spread: &Spread| match ground.spot(&spread.topology_key)? {
+        Spot::Slot(slot) => Some(slot),
+        Spot::Host => None,
+    };
+    let mut slots: Vec<usize> = hard.filter_map(|(spread, _)| slot(spread)).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    if spreads.iter().filter(|(_, is_hard)| *is_hard).count() > 1 { slots } else { vec![] }
+}
+
 fn spread_rule(
     id: ShapeId,
     spread: &Spread,
     shape: &Shape<'_>,
     terms: &[NeedId],
     ground: &mut Ground<'_>,
-    hard: bool,
+    (hard, slots): (bool, &[usize]),
 ) -> Wish {
     let kins = selecting::of_spread(spread, spread.selector.as_ref(), shape.example, &ground.kins);
     let itself = u32::from(kins.has(shape.kin));
     let honours_affinity = spread.node_affinity_policy == NodePolicy::Honor;
     let tolerated_by = (spread.node_taints_policy == NodePolicy::Honor).then_some(id);
-    let needs = if honours_affinity && terms != [0] { terms.to_vec() } else { vec![] };
-    let filter = ground.counters.filter(Filter { needs: needs.clone(), tolerated_by });
+    let own: &[NeedId] = if terms == [0] { &[] } else { terms };
+    let needs = if honours_affinity { own.to_vec() } else { vec![] };
+    let filter = ground.counters.filter(Filter { needs, tolerated_by, slots: slots.to_vec() });
     let spot = ground.spot(&spread.topology_key).unwrap_or(Spot::Host);
     let counter = ground.counters.id(spot, kins, Counted::Pods(filter));
     let skew = spread.max_skew.max(1);
@@ -276,7 +294,8 @@ fn spread_rule(
         }
         return Wish::Host(HostRule::AtMost { counter, most: skew - itself });
     };
-    let eligible = Rc::new(ground.eligible(slot, &needs, tolerated_by.map(|_| shape)));
+    // Nodes that the pod may not use are counted where they are, if it says so; none is made there to be counted.
+    let eligible = Rc::new(ground.eligible(slot, own, !honours_affinity, tolerated_by.map(|_| shape), slots));
     let known = &mut ground.counters.all[counter];
     known.hard |= hard;
     if hard && known.evenly.as_ref().is_none_or(|(known, _)| skew < *known) {

@@ -33,6 +33,8 @@ pub struct Filter {
     pub needs: Vec<NeedId>,
     /// The shape whose tolerations must tolerate the node's taints.
     pub tolerated_by: Option<usize>,
+    /// The topology slots of which the node must have all: a scheduler passes over nodes that lack one of the keys that are required.
+    pub slots: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,6 +45,8 @@ pub struct Counter {
     /// By place for hosts, by value for slots.
     counts: Vec<u32>,
     pub total: u32,
+    /// Some were there before anybody was placed.
+    pub was_there: bool,
     /// Some rule that must be kept depends on it, so a claim whose domain is open must settle before it takes a counted pod.
     pub hard: bool,
     /// The strictest hard spread over it, and the domains that one looks at.
@@ -87,6 +91,7 @@ impl Counters {
                 counted: *counted,
                 counts: vec![],
                 total: 0,
+                was_there: false,
                 hard: false,
                 evenly: None,
                 hosts: vec![],

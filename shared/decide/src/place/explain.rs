@@ -1,10 +1,12 @@
 //! Why a pod has no place: for every candidate the first rule that fails, in words.
 
+use model::names;
 use model::place::{Code, Invalid, Why};
 use std::sync::Arc;
 
 use super::amounts::quantity;
 use super::answer::told;
+use super::attempts;
 use super::find::Asked;
 use super::hash::Map;
 use super::mask::Mask;
@@ -54,13 +56,19 @@ pub fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
         return Why { code: Code::NotServed, reason };
     }
     if solver.plans[shape].attempts.is_empty() {
+        let code = if by_volumes(solver, shape, None) { Code::Volumes } else { Code::Labels };
         let reason =
             "no node can ever suit the pod: its node selector, node affinity and volumes contradict each other"
                 .to_owned();
-        return Why { code: Code::Labels, reason };
+        return Why { code, reason };
     }
     let mut found: Vec<(Code, String)> = vec![];
-    for source in solver.ground.by_weight.clone() {
+    let (asked_for, others): (Vec<usize>, Vec<usize>) =
+        solver.ground.by_weight.iter().partition(|source| asks_for_pool(solver, shape, **source));
+    if asked_for.is_empty() && !others.is_empty() {
+        return no_such_pool(solver, shape);
+    }
+    for source in asked_for {
         let (code, words) = of_source(solver, shape, source);
         found.push((code, format!("pool {}: {words}", solver.ground.sources[source].pool.name)));
     }
@@ -73,10 +81,38 @@ pub fn of_shape(solver: &mut Solver<'_>, shape: ShapeId) -> Why {
     if codes.len() > 1 && codes.iter().any(|code| *code != Code::NoPools) {
         codes.retain(|code| *code != Code::NoPools);
     }
+    if !others.is_empty() {
+        parts.push(format!("the pod asks for none of the other {} pools", others.len()));
+    }
     parts.extend(of_nodes(solver, shape));
     let first = codes.first().cloned().unwrap_or(Code::Unschedulable);
     let code = if codes.iter().all(|code| *code == first) { first } else { Code::Unschedulable };
     Why { code, reason: cut(parts.join("; ")) }
+}
+
+/// Whether a pod leaves it open to be served by this pool, as far as it names pools at all.
+fn asks_for_pool(solver: &Solver<'_>, shape: ShapeId, source: usize) -> bool {
+    let ground = &solver.ground;
+    let Some(key) = ground.words.key(names::NODE_POOL) else { return true };
+    let Some(value) = ground.words.value(key, ground.sources[source].pool.name.as_str()) else { return true };
+    let suits = |need: &NeedId| ground.needs.get(*need).iter().all(|(own, allowed)| *own != key || allowed.has(value));
+    solver.plans[shape].attempts.last().is_none_or(|must| must.needs.iter().any(suits))
+}
+
+fn no_such_pool(solver: &Solver<'_>, shape: ShapeId) -> Why {
+    let ground = &solver.ground;
+    let key = ground.words.key(names::NODE_POOL);
+    let needs = solver.plans[shape].attempts.last().map(|must| must.needs.clone()).unwrap_or_default();
+    let about_pools = needs.iter().flat_map(|need| ground.needs.get(*need)).filter(|(own, _)| Some(*own) == key);
+    let asked: Vec<String> = about_pools
+        .flat_map(|(key, allowed)| told(*key, allowed, &ground.words))
+        .map(|of| format!("{} {} {}", of.key, of.operator, of.values.join(",")))
+        .collect();
+    let mut pools: Vec<&str> = ground.sources.iter().map(|source| source.pool.name.as_str()).collect();
+    pools.sort_unstable();
+    let reason =
+        format!("the pod asks for {}, and no pool is called so; there are: {}", asked.join(" or "), pools.join(", "));
+    Why { code: Code::Labels, reason: cut(reason) }
 }
 
 /// The pool that came nearest is told first: what is far off may be cut away.
@@ -100,6 +136,10 @@ fn of_source(solver: &mut Solver<'_>, shape: ShapeId, source: usize) -> (Code, S
         return (Code::Taints, words);
     }
     let Some(base) = of.base else {
+        if of.sold_out {
+            let words = "nothing that it allows can be had now: out of stock, out of quota, or all in use".to_owned();
+            return (Code::NoOffering, words);
+        }
         return (Code::Labels, "its own requirements leave no instance type that can be had".to_owned());
     };
     let must = solver.plans[shape].attempts.len() - 1;
@@ -110,9 +150,25 @@ fn of_source(solver: &mut Solver<'_>, shape: ShapeId, source: usize) -> (Code, S
         states.extend(ground.states.narrow(base, *need, &ground.needs, &ground.words));
     }
     if states.is_empty() {
-        return of_labels(solver, base, needs.first().copied().unwrap_or(0));
+        let (code, words) = of_labels(solver, base, needs.first().copied().unwrap_or(0));
+        let code = if by_volumes(solver, shape, Some(base)) { Code::Volumes } else { code };
+        return (code, words);
     }
     of_state(solver, shape, source, must, &states)
+}
+
+/// Whether nodes would do that the pod asks for, if its volumes could be reached from them: of a pool, or any at all.
+fn by_volumes(solver: &mut Solver<'_>, shape: ShapeId, base: Option<StateId>) -> bool {
+    let of = &solver.shapes[shape];
+    if of.example.volumes.iter().all(|volume| volume.alternatives.is_empty()) {
+        return false;
+    }
+    let ground = &mut solver.ground;
+    let terms = attempts::required_needs(of, ground);
+    let mut suits = |need: &NeedId| {
+        base.is_none_or(|base| ground.states.narrow(base, *need, &ground.needs, &ground.words).is_some())
+    };
+    terms.iter().any(&mut suits)
 }
 
 fn of_labels(solver: &mut Solver<'_>, base: StateId, need: NeedId) -> (Code, String) {
@@ -120,7 +176,8 @@ fn of_labels(solver: &mut Solver<'_>, base: StateId, need: NeedId) -> (Code, Str
     for (key, allowed) in keys {
         let asked = told(key, &allowed, &solver.ground.words);
         let ground = &mut solver.ground;
-        let alone = ground.needs.id(vec![(key, allowed)]);
+        let need = vec![(key, allowed)];
+        let alone = ground.needs.id(need.clone());
         if ground.states.narrow(base, alone, &ground.needs, &ground.words).is_none() {
             let asked: Vec<String> =
                 asked.iter().map(|of| format!("{} {} {}", of.key, of.operator, of.values.join(","))).collect();
@@ -128,7 +185,9 @@ fn of_labels(solver: &mut Solver<'_>, base: StateId, need: NeedId) -> (Code, Str
                 "no type of it that can be had keeps what the pod or its volumes ask: {}",
                 asked.join(" and ").trim()
             );
-            return (Code::Labels, words);
+            let source = ground.states.get(base).pool;
+            let out_of_stock = ground.states.shelf(source).knows(key) && !ground.states.sold(base, &need).is_empty();
+            return (if out_of_stock { Code::NoOffering } else { Code::Labels }, words);
         }
     }
     (Code::NoOffering, "no offering of it that can be had keeps all labels that the pod asks for together".to_owned())
@@ -147,6 +206,9 @@ fn of_state(solver: &mut Solver<'_>, shape: ShapeId, source: usize, must: usize,
         }
     }
     if fitting.is_empty() {
+        if let Some(words) = out_of_stock(solver, source, states, &request) {
+            return (Code::NoOffering, words);
+        }
         return (Code::Resources, too_large(solver, source, states, &request));
     }
     let plan = &solver.plans[shape];
@@ -162,9 +224,11 @@ fn of_state(solver: &mut Solver<'_>, shape: ShapeId, source: usize, must: usize,
     if finals.is_empty() || alone {
         return (Code::Topology, rules_in_words(solver, shape, must, alone));
     }
+    let mut large_enough = false;
     for found in &finals {
         let mut types = solver.ground.states.get(found.state).types.clone();
         types.and(&fitting);
+        large_enough |= !types.is_empty();
         if solver.limits.bind(source) {
             solver.limits.keep(source, found.state, &mut types, None, &mut solver.ground);
         }
@@ -182,13 +246,33 @@ fn of_state(solver: &mut Solver<'_>, shape: ShapeId, source: usize, must: usize,
         }
         return (Code::Volumes, "no type that suits the pod can attach all of its volumes".to_owned());
     }
+    if !large_enough {
+        return (Code::Topology, rules_in_words(solver, shape, must, false));
+    }
     (Code::Limits, format!("nothing that suits the pod is within {}", solver.limits.blame(source)))
+}
+
+/// The types that would hold the pod and are sold, but not to be had now.
+fn out_of_stock(solver: &Solver<'_>, source: usize, states: &[StateId], request: &[i64]) -> Option<String> {
+    const SOME: usize = 3;
+    let mut types = Mask::default();
+    states.iter().for_each(|state| types.or(&solver.ground.states.sold(*state, &vec![])));
+    if !solver.ground.sources[source].fit.keep(request, &mut types) {
+        return None;
+    }
+    let shelf = solver.ground.states.shelf(source);
+    let names: Vec<&str> = types.iter().take(SOME).map(|of| shelf.types[of].name.as_str()).collect();
+    let more = if types.len() > SOME { " and others" } else { "" };
+    Some(format!("no type that is large enough can be had now: {}{more}", names.join(", ")))
 }
 
 fn too_large(solver: &Solver<'_>, source: usize, states: &[StateId], request: &[i64]) -> String {
     let fit = &solver.ground.sources[source].fit;
     let mut types = Mask::default();
     states.iter().for_each(|state| types.or(&solver.ground.states.get(*state).types));
+    if types.iter().all(|of| fit.rows[of].iter().any(|left| *left < 0)) {
+        return "DaemonSets ask for more than any type that suits the pod has".to_owned();
+    }
     for (column, asked) in request.iter().enumerate() {
         let most = fit.most(column, &types);
         if *asked > most {

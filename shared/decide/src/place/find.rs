@@ -19,6 +19,8 @@ pub enum Mode {
     Courteous,
     /// What the attempt demands.
     Plain,
+    /// The same, also beside GPUs that are free: for pods that could open nothing but another node with GPUs.
+    BesideGpus,
     /// The same, though a claim gets dearer by it than another claim would be.
     Desperate,
 }
@@ -78,7 +80,7 @@ impl Cursors {
     }
 
     fn take(&mut self, attempt: usize, mode: Mode) -> (usize, Cursor) {
-        let at = attempt * 3 + mode as usize;
+        let at = attempt * 4 + mode as usize;
         if self.sets.len() <= at {
             self.sets.resize_with(at + 1, Cursor::default);
         }

@@ -105,39 +105,48 @@ impl<'a> Ground<'a> {
         }
     }
 
+    pub fn is_key_of(&self, key: Key, slot: usize) -> bool {
+        self.slots.get(slot) == Some(&key)
+    }
+
     pub fn slot_name(&self, slot: usize) -> &'a str {
         self.slots.get(slot).map_or("", |key| self.words.key_name(*key))
     }
 
-    /// The domains whose least count a spread looks at: those that exist or could be made, that one of the needs allows, and
-    /// whose taints the shape tolerates if it says so.
-    pub fn eligible(&self, slot: usize, needs: &[NeedId], tolerant: Option<&Shape<'_>>) -> Mask {
+    /// The domains whose least count a spread looks at: those that could be made and that one of the needs allows, and those that
+    /// exist, of which the needs may forbid none (`all_there`). Only where taints are tolerated, if a shape says so, and where there are
+    /// all of these slots.
+    pub fn eligible(
+        &self,
+        slot: usize,
+        needs: &[NeedId],
+        all_there: bool,
+        tolerant: Option<&Shape<'_>>,
+        slots: &[usize],
+    ) -> Mask {
+        let key = self.slots[slot];
+        let keeps = |need: &NeedId, value: usize| {
+            self.needs.get(*need).iter().all(|(own, allowed)| *own != key || allowed.has(value))
+        };
+        let allowed = |value: &usize| needs.is_empty() || needs.iter().any(|need| keeps(need, *value));
         let tolerates = |taints: &[&Taint]| {
             tolerant.is_none_or(|shape| taints::tolerated(taints, &shape.example.tolerations, true))
         };
-        let mut domains = Mask::default();
+        let mut domains = Mask::none(0);
         for source in self.sources.iter().filter(|source| source.pool.closed.is_none() && tolerates(&source.taints)) {
-            if let Some(base) = source.base {
-                domains.or(&self.states.reachable(base, slot));
+            let has_all = |base: &usize| slots.iter().all(|slot| !self.states.reachable(*base, *slot).is_empty());
+            if let Some(base) = source.base.filter(has_all) {
+                self.states.reachable(base, slot).iter().filter(allowed).for_each(|value| domains.insert(value));
             }
         }
         for (node, _) in self.nodes.iter().zip(&self.scene.nodes).filter(|(_, there)| !there.deleting) {
-            if let (Domain::Known(value), true) = (node.domains[slot], tolerates(&node.taints)) {
+            let Domain::Known(value) = node.domains[slot] else { continue };
+            let kept = || needs.is_empty() || needs.iter().any(|need| self.needs.kept(*need, |key| node.labels[key]));
+            if tolerates(&node.taints) && has_all(&node.domains, slots) && (all_there || kept()) {
                 domains.insert(value);
             }
         }
-        if needs.is_empty() {
-            return domains;
-        }
-        let key = self.slots[slot];
-        let allowed = |value: usize| {
-            needs
-                .iter()
-                .any(|need| self.needs.get(*need).iter().all(|(own, allowed)| *own != key || allowed.has(value)))
-        };
-        let mut kept = Mask::none(0);
-        domains.iter().filter(|value| allowed(*value)).for_each(|value| kept.insert(value));
-        kept
+        domains
     }
 
     /// Whether a filter of a spread lets a node through.
@@ -146,7 +155,8 @@ impl<'a> Ground<'a> {
         let labels = |key: Key| info.labels[key];
         let kept = filter.needs.is_empty() || filter.needs.iter().any(|need| self.needs.kept(*need, labels));
         let tolerations = filter.tolerated_by.map(|shape| &shapes[shape].example.tolerations);
-        kept && tolerations.is_none_or(|tolerations| taints::tolerated(&info.taints, tolerations, true))
+        kept && has_all(&info.domains, &filter.slots)
+            && tolerations.is_none_or(|tolerations| taints::tolerated(&info.taints, tolerations, true))
     }
 
     /// Counts the pods that are there already. All rules must be known by now.
@@ -166,6 +176,7 @@ impl<'a> Ground<'a> {
                 let Counted::Pods(filter) = counter.counted else { continue };
                 if counter.kins.has(kin) && (filter == 0 || self.passes(filter, node, shapes)) {
                     self.count(id, node);
+                    self.counters.all[id].was_there = true;
                 }
             }
         }
@@ -196,6 +207,10 @@ impl<'a> Ground<'a> {
             }
         }
     }
+}
+
+fn has_all(domains: &[Domain], slots: &[usize]) -> bool {
+    slots.iter().all(|slot| matches!(domains[*slot], Domain::Known(_)))
 }
 
 fn node_infos<'a>(

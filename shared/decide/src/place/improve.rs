@@ -63,9 +63,9 @@ impl Solver<'_> {
                 groups.entry(claim.state).or_default().push(at);
             }
         }
-        // One claim alone is worth a look if it is dear.
+        // One claim alone may be worth several smaller ones.
         let several = |claims: &[usize]| match claims {
-            [claim] => accelerated && self.places.claims[*claim].pods.len() > 1,
+            [claim] => self.places.claims[*claim].pods.len() > 1,
             _ => true,
         };
         groups.into_iter().filter(|(_, claims)| several(claims)).collect()
@@ -145,7 +145,11 @@ impl Solver<'_> {
         let of_state = self.ground.states.get(state);
         let rows = &self.ground.sources[of_state.pool].fit.rows;
         let prices = self.ground.states.prices(state);
-        let mut allowed = Mask::none(rows.len());
+        // All that the state leaves, also what was too small for the pods that claims were opened for; GPUs only where they are asked for.
+        let mut allowed = of_state.types.clone();
+        if !claims.iter().any(|claim| self.places.claims[*claim].accelerated) {
+            allowed.remove_all(&self.ground.sources[of_state.pool].accelerators);
+        }
         claims.iter().for_each(|claim| allowed.or(&self.places.claims[*claim].grow));
         allowed.and(&of_state.types);
         let mut chosen: BTreeMap<usize, usize> = BTreeMap::new();
@@ -155,10 +159,14 @@ impl Solver<'_> {
                 let columns = rows[of].iter().zip(&kind.request).filter(|(_, request)| **request > 0);
                 columns.map(|(has, request)| *has as f64 / *request as f64).fold(f64::MAX, f64::min)
             };
-            let unit = |of: &usize| prices.of[*of].unwrap_or(u64::MAX) as f64 / held(*of);
-            let fitting = allowed.iter().filter(|of| held(*of) >= 1.0);
-            if let Some(best) = fitting.min_by(|left, right| unit(left).total_cmp(&unit(right))) {
-                choose(best, pods.len());
+            let price = |of: usize| prices.of[of].unwrap_or(u64::MAX) as f64;
+            let fitting: Vec<usize> = allowed.iter().filter(|of| held(*of) >= 1.0).collect();
+            // For as many as fit, for as many as there are, and for one alone.
+            for most in [f64::MAX, pods.len() as f64, 1.0] {
+                let unit = |of: &usize| price(*of) / held(*of).min(most);
+                if let Some(best) = fitting.iter().min_by(|left, right| unit(left).total_cmp(&unit(right))) {
+                    choose(*best, pods.len());
+                }
             }
         }
         for claim in claims {

@@ -5,6 +5,7 @@ use model::{CapacityType, Operator, Requirement, names};
 use std::collections::BTreeMap;
 
 use super::needs::{NeedId, Needs, of_requirements};
+use super::reserved;
 use super::shapes::Shape;
 use super::words::{HOST, Key, Words};
 
@@ -45,20 +46,17 @@ pub fn words<'a>(scene: &'a Scene, shapes: &[Shape<'a>]) -> (Words<'a>, Vec<Key>
     (words, slots)
 }
 
-/// The ways of buying that are tried one after the other, so that a limit on one of them leaves the others: what is reserved, then
-/// all else, then each by itself. Without such limits, all together.
+/// The ways of buying that are tried one after the other, so that a limit on one of them leaves the others: each reservation, so that
+/// no claim holds two, then all else, then each capacity type by itself. Without such limits, all together.
 pub fn ways_to_buy(scene: &Scene, words: &Words<'_>, needs: &mut Needs) -> Vec<NeedId> {
+    let reserved = reserved::all(scene, words);
+    let mut ways: Vec<NeedId> = reserved.into_iter().flat_map(|of| of.blocks).map(|block| needs.id(block)).collect();
     let mut way = |operator: Operator, of: CapacityType| {
         let requirement =
             Requirement { key: names::CAPACITY_TYPE.to_owned(), operator, values: vec![of.as_str().to_owned()] };
         needs.id(of_requirements([&requirement], words))
     };
-    let mut ways = vec![];
-    if has_reservations(scene) {
-        ways.extend([way(Operator::In, CapacityType::Reserved), way(Operator::NotIn, CapacityType::Reserved)]);
-    } else {
-        ways.push(0);
-    }
+    ways.push(if ways.is_empty() { 0 } else { way(Operator::NotIn, CapacityType::Reserved) });
     if !scene.quotas.is_empty() {
         ways.extend(CAPACITY_TYPES.map(|of| way(Operator::In, of)));
     }
@@ -90,7 +88,7 @@ fn slot<'a>(words: &mut Words<'a>, key: &'a str, slots: &mut Vec<Key>) {
     }
 }
 
-fn labels<'a>(words: &mut Words<'a>, labels: &'a BTreeMap<String, String>) {
+fn labels<'a>(words: &mut Words<'a>, labels: impl IntoIterator<Item = (&'a String, &'a String)>) {
     for (key, value) in labels {
         let key = words.learn_key(key);
         words.learn(key, value);

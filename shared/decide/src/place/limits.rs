@@ -1,15 +1,15 @@
 //! Limits of pools and quotas above them, counted while claims are opened: no answer ever adds up to more than they allow.
 
+use model::Resources;
 use model::place::Scene;
-use model::{CapacityType, Operator, Requirement, Resources, names};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use super::amounts::{Row, amount, quantity, subtract};
 use super::ground::Ground;
 use super::mask::Mask;
-use super::needs::{Need, NeedId, of_requirements};
+use super::needs::{NeedId, of_requirements};
+use super::reserved;
 use super::states::{StateId, States};
-use super::words::Words;
 
 /// The name under which limits count machines.
 const NODES: &str = "nodes";
@@ -35,8 +35,8 @@ struct Budget {
     capacities: Vec<Vec<Row>>,
     /// The most that any type takes.
     largest: Row,
-    /// Which offerings it counts; a pool's limits count all of its own.
-    counts: Option<NeedId>,
+    /// Which offerings it counts: those that keep one of these. A pool's limits count all of its own.
+    counts: Option<Vec<NeedId>>,
 }
 
 impl Limits {
@@ -57,15 +57,15 @@ impl Limits {
             let left = |name: &String| quota.remaining.get(name).map_or(0, |left| amount(name, *left));
             let mut budget = Budget::new(quota.name.clone(), &quota.remaining, left);
             budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
-            budget.counts = Some(ground.needs.id(of_requirements(&quota.counts, &ground.words)));
+            budget.counts = Some(vec![ground.needs.id(of_requirements(&quota.counts, &ground.words))]);
             budgets.push(budget);
         }
-        for (id, left, counts) in reservations(scene, &ground.words) {
-            let left = |_: &String| i64::from(left) * ONE_NODE;
+        for of in reserved::all(scene, &ground.words) {
+            let left = |_: &String| i64::from(of.left) * ONE_NODE;
             let only_nodes = Resources::from([(NODES.to_owned(), model::Quantity::default())]);
-            let mut budget = Budget::new(format!("reservation {id}"), &only_nodes, left);
+            let mut budget = Budget::new(of.name, &only_nodes, left);
             budget.capacities = (0..scene.pools.len()).map(|at| budget.rows(&ground.states, at)).collect();
-            budget.counts = Some(ground.needs.id(counts));
+            budget.counts = Some(of.blocks.into_iter().map(|block| ground.needs.id(block)).collect());
             budgets.push(budget);
         }
         for budget in &mut budgets {
@@ -230,13 +230,22 @@ impl Budget {
         of_each.any(|(at, (takes, left))| *takes > left + own.map_or(0, |own| own[at]))
     }
 
-    /// The types that it counts in a state.
-    fn counted<'g>(&self, state: StateId, ground: &'g mut Ground<'_>) -> Option<&'g Mask> {
-        let state = match self.counts {
-            Some(need) => ground.states.narrow(state, need, &ground.needs, &ground.words)?,
-            None => state,
-        };
-        Some(&ground.states.get(state).types)
+    /// The types that it counts in a state, if there are any.
+    fn counted<'g>(&self, state: StateId, ground: &'g mut Ground<'_>) -> Option<Cow<'g, Mask>> {
+        let Some(counts) = &self.counts else { return Some(Cow::Borrowed(&ground.states.get(state).types)) };
+        let mut met: Option<StateId> = None;
+        let mut more: Option<Mask> = None;
+        for need in counts {
+            let Some(state) = ground.states.narrow(state, *need, &ground.needs, &ground.words) else { continue };
+            match met {
+                None => met = Some(state),
+                Some(first) => {
+                    let types = &ground.states.get(state).types;
+                    more.get_or_insert_with(|| ground.states.get(first).types.clone()).or(types);
+                }
+            }
+        }
+        more.map(Cow::Owned).or_else(|| Some(Cow::Borrowed(&ground.states.get(met?).types)))
     }
 
     fn told(&self) -> String {
@@ -252,29 +261,4 @@ impl Budget {
         left.extend(self.nodes_left.map(|nodes| format!("nodes {}", (nodes / 1000).max(0))));
         format!("{} (left: {})", self.name, left.join(", "))
     }
-}
-
-/// Every reservation: how many machines it has left, and which offerings draw on it.
-fn reservations<'a>(scene: &'a Scene, words: &Words<'_>) -> Vec<(&'a str, u32, Need)> {
-    let mut all: BTreeMap<&str, (u32, Vec<String>, Vec<String>)> = BTreeMap::new();
-    for of in scene.catalogues.iter().flat_map(|catalogue| &catalogue.types) {
-        for offered in &of.offerings {
-            let Some(reservation) = &offered.reservation else { continue };
-            let known = all.entry(&reservation.id).or_insert((reservation.left, vec![], vec![]));
-            known.1.push(of.name.clone());
-            known.2.extend(offered.zone.clone());
-        }
-    }
-    let one_of = |key: &str, values: Vec<String>| Requirement { key: key.to_owned(), operator: Operator::In, values };
-    let need = |types, zones: Vec<String>| {
-        let mut asked = vec![
-            one_of(names::INSTANCE_TYPE, types),
-            one_of(names::CAPACITY_TYPE, vec![CapacityType::Reserved.as_str().to_owned()]),
-        ];
-        if !zones.is_empty() {
-            asked.push(one_of(names::ZONE, zones));
-        }
-        of_requirements(&asked, words)
-    };
-    all.into_iter().map(|(id, (left, types, zones))| (id, left, need(types, zones))).collect()
 }

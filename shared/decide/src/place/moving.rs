@@ -18,6 +18,7 @@ use super::shapes::ShapeId;
 use super::solver::{Choice, Solver};
 
 pub use full::Full;
+pub use saved::Saved;
 pub use trial::Trial;
 
 pub struct Moving<'a> {

@@ -2,7 +2,6 @@
 
 use model::Requirement;
 use model::place::NodeTerm;
-use std::collections::BTreeMap;
 
 use super::allowed::Allowed;
 use super::hash::Map;
@@ -90,7 +89,7 @@ pub fn of_requirements<'a>(requirements: impl IntoIterator<Item = &'a Requiremen
     need
 }
 
-pub fn of_labels(labels: &BTreeMap<String, String>, words: &Words<'_>) -> Need {
+pub fn of_labels<'l>(labels: impl IntoIterator<Item = (&'l String, &'l String)>, words: &Words<'_>) -> Need {
     let mut need = vec![];
     for (key, value) in labels {
         let Some(key) = words.key(key) else { continue };

@@ -10,7 +10,7 @@ use super::mask::Mask;
 use super::places::{Claim, collide};
 use super::rules::HostRule;
 use super::shapes::ShapeId;
-use super::solver::{Choice, Growth, Solver};
+use super::solver::{Choice, Solver};
 use super::states::StateId;
 use super::taints;
 
@@ -24,9 +24,6 @@ struct Opening {
     relaxed: bool,
 }
 
-/// A claim grows only into types that cost at most so many times what the best costs for each pod.
-const GROWTH_TOLERANCE: f64 = 1.1;
-
 impl Solver<'_> {
     /// Opens a claim for a pod, in the pool that comes first by weight and then by cost.
     pub fn open(&mut self, shape: ShapeId, attempt: usize) -> Option<Choice> {
@@ -39,8 +36,14 @@ impl Solver<'_> {
         }
         let accelerated = self.shapes[shape].accelerated;
         let plain = !accelerated && self.ground.sources.iter().any(|source| !source.accelerators.is_empty());
-        // A pod that asks for no GPU opens a node with one only if nothing else is allowed.
+        // A pod that asks for no GPU opens a node with one only if nothing else is allowed, and none that is there has room.
         let opening = if plain { self.best_opening(shape, attempt, true) } else { None };
+        if plain
+            && opening.is_none()
+            && let Some(choice) = self.find(shape, attempt, Mode::BesideGpus)
+        {
+            return Some(choice);
+        }
         let opening = opening.or_else(|| self.best_opening(shape, attempt, false))?;
         let columns = self.ground.columns.len();
         let place = self.places.open(Claim {
@@ -212,6 +215,7 @@ impl Solver<'_> {
             fine = types.meets(&claim.grow)
                 && (self.shapes[shape].accelerated
                     || !claim.accelerated
+                    || mode == Mode::BesideGpus
                     || self.leaves_devices(place, source, &request))
                 && (!moves || self.pays(shape, place, state, &types));
         }
@@ -301,59 +305,6 @@ impl Solver<'_> {
         let shelf = self.ground.states.shelf(source);
         let min_values = &self.ground.sources[source].min_values;
         min_values.iter().all(|(key, least)| shelf.count_values(*key, types) >= *least)
-    }
-
-    /// The types whose price for each pod like this is near the best, and that best price.
-    fn growth(
-        &mut self,
-        shape: ShapeId,
-        source: usize,
-        state: StateId,
-        request: &[i64],
-        types: &Mask,
-    ) -> Option<(f64, Rc<Mask>)> {
-        if let Some(known) = self.growths.get(&(shape, state)).filter(|known| known.lasts && known.types == *types) {
-            return Some(known.growth.clone());
-        }
-        let rows = &self.ground.sources[source].fit.rows;
-        let prices = self.ground.states.prices(state);
-        let (waiting, names) = (&self.waiting, self.ground.columns.names());
-        let mut lasts = true;
-        // Not whole pods: that would punish small machines at the end of a batch. But of GPUs no more than are asked for: what
-        // is left of them nobody else fills.
-        let mut held = |of: usize| {
-            let asked = |column: &usize| request[*column] > 0;
-            let columns = (0..request.len()).filter(asked).map(|column| {
-                let (has, scarce) = (rows[of][column], super::amounts::is_accelerator(names[column]));
-                let used = if scarce { has.min(waiting[column].max(request[column])) } else { has };
-                lasts &= used == has;
-                used as f64 / request[column] as f64
-            });
-            columns.fold(f64::MAX, f64::min)
-        };
-        let mut unit = |of: usize| Some(prices.of[of]? as f64 / held(of));
-        let units: Vec<(usize, f64)> = types.iter().filter_map(|of| Some((of, unit(of)?))).collect();
-        let best = units.iter().map(|(_, unit)| *unit).min_by(f64::total_cmp)?;
-        let mut grow = Mask::none(rows.len());
-        units.iter().filter(|(_, unit)| *unit <= best * GROWTH_TOLERANCE).for_each(|(of, _)| grow.insert(*of));
-        let growth = (best, Rc::new(grow));
-        self.growths.insert((shape, state), Growth { types: types.clone(), growth: growth.clone(), lasts });
-        Some(growth)
-    }
-
-    /// What a claim may grow into, once a pod has changed how it is bought and so what its types cost.
-    pub fn grow_anew(&mut self, shape: ShapeId, at: usize, from: StateId) {
-        let claim = &self.places.claims[at];
-        let (state, types) = (claim.state, claim.types.clone());
-        let price = |of: StateId| self.ground.states.cheapest(of, &types).map(|(_, price)| price);
-        if price(from) == price(state) {
-            return;
-        }
-        let source = self.ground.states.get(state).pool;
-        let request = self.shapes[shape].request.clone();
-        if let Some((_, grow)) = self.growth(shape, source, state, &request, &types) {
-            self.places.claims[at].grow = grow;
-        }
     }
 
     /// Brings a claim up to date after it took a pod: its types are those in `scratch`.

@@ -6,6 +6,8 @@ use model::place::Scene;
 
 use super::amounts::PODS;
 use super::attempts::Plan;
+use super::counters::{Counted, Spot};
+use super::needs::NeedId;
 use super::rules::HostRule;
 use super::shapes::{Shape, ShapeId};
 use super::solver::Solver;
@@ -27,7 +29,8 @@ pub fn of_shapes(solver: &Solver<'_>, first: &[ShapeId]) -> Vec<ShapeId> {
         let common = share(shape, &most);
         let oldest =
             shape.pods.first().and_then(|pod| scene.pods.get(*pod)).map(|pod| (pod.created_at, pod.uid.as_str()));
-        (Reverse(priority), before, Reverse(scarce), Reverse(solitude(plan)), Reverse(common), oldest)
+        let alone = if is_counted_where_it_must_be(plan, solver) { FIRST } else { solitude(plan) };
+        (Reverse(priority), before, Reverse(scarce), Reverse(alone), Reverse(common), oldest)
     };
     let mut order: Vec<ShapeId> = (0..solver.shapes.len()).collect();
     order.sort_by_cached_key(|id| {
@@ -40,6 +43,23 @@ pub fn of_shapes(solver: &Solver<'_>, first: &[ShapeId]) -> Vec<ShapeId> {
 /// Whether pods may have to go without a place because of what others take.
 pub fn is_limited(scene: &Scene) -> bool {
     !scene.quotas.is_empty() || scene.pools.iter().any(|pool| !pool.limits.is_empty())
+}
+
+/// Before all others of their size.
+const FIRST: u8 = 4;
+
+/// Whether its pods are counted by a spread and have no choice of a domain: whoever is spread has to know where they are.
+fn is_counted_where_it_must_be(plan: &Plan, solver: &Solver<'_>) -> bool {
+    let Some(must) = plan.attempts.last() else { return false };
+    let ground = &solver.ground;
+    let settled = |slot: usize| {
+        let about = |need: &NeedId| ground.needs.get(*need).iter().any(|(key, _)| ground.is_key_of(*key, slot));
+        must.needs.iter().all(about)
+    };
+    plan.adds.iter().map(|id| &ground.counters.all[*id]).any(|counter| match (counter.counted, counter.spot) {
+        (Counted::Pods(_), Spot::Slot(slot)) => settled(slot),
+        _ => false,
+    })
 }
 
 /// How much a shape's rules about hosts restrict it.

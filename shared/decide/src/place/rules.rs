@@ -74,7 +74,9 @@ impl DomainRule {
         let counter = &counters.all[self.counter];
         match &self.kind {
             DomainKind::Apart => counter.at(value) == 0,
-            DomainKind::Near { itself } => counter.at(value) > 0 || (*itself && counter.total == 0),
+            DomainKind::Near { itself } => {
+                counter.at(value) > 0 || (*itself && counter.total == 0 && !counter.is_unwanted(value))
+            }
             DomainKind::Spread { skew, itself, eligible, min_domains } => {
                 let least = if eligible.len() < *min_domains { 0 } else { counter.least(eligible) };
                 eligible.has(value) && counter.at(value) + itself <= skew + least

@@ -1,20 +1,13 @@
 //! Which pods a label selector selects, as a set of kins.
 
 use model::place::{PodTerm, PodToPlace, Scene, Selector, Spread};
-use model::{Operator, Requirement};
-use std::collections::BTreeMap;
+use model::{Labels, Operator, Requirement};
 
 use super::mask::Mask;
 use super::shapes::{Kin, Kins};
 
 /// The kins that a term of pod affinity selects. `namespace` and `labels` are those of the pod that has the term.
-pub fn of_term(
-    term: &PodTerm,
-    namespace: &str,
-    labels: &BTreeMap<String, String>,
-    kins: &Kins<'_>,
-    scene: &Scene,
-) -> Mask {
+pub fn of_term(term: &PodTerm, namespace: &str, labels: &Labels, kins: &Kins<'_>, scene: &Scene) -> Mask {
     let Some(selector) = &term.selector else { return Mask::none(kins.len()) };
     let own = term.namespaces.is_empty() && term.namespace_selector.is_none();
     let in_namespace = |candidate: &str| {

@@ -1,8 +1,8 @@
 //! Pods that are alike, once. A solve looks at shapes; pods are only counted.
 
 use core::hash::{Hash, Hasher};
-use std::collections::BTreeMap;
 
+use model::Labels;
 use model::place::{PodTerm, PodToPlace, Scene, Selector};
 
 use super::amounts::{Columns, Part, Row, is_accelerator};
@@ -42,7 +42,7 @@ impl<'a> Selecting<'a> {
                 selecting.keys.extend(spread.match_label_keys.iter().map(String::as_str));
             }
             if !scene.default_spread.is_empty() {
-                selecting.of_selector(pod.default_selector.as_ref());
+                selecting.of_selector(pod.default_selector.as_deref());
             }
         }
         scene.bound.iter().flat_map(|pod| &pod.anti_affinity).for_each(|term| selecting.of_term(term));
@@ -61,7 +61,7 @@ impl<'a> Selecting<'a> {
     }
 
     /// The labels that some selector can tell.
-    fn told<'l>(&self, labels: &'l BTreeMap<String, String>) -> impl Iterator<Item = (&'l str, &'l str)> {
+    fn told<'l>(&self, labels: &'l Labels) -> impl Iterator<Item = (&'l str, &'l str)> {
         let named = labels.iter().filter(|(key, _)| self.keys.contains(key.as_str()));
         named.map(|(key, value)| (key.as_str(), value.as_str()))
     }
@@ -82,12 +82,7 @@ impl<'a> Kins<'a> {
         Kins { ids: Map::default(), all: vec![], by_label: Map::default() }
     }
 
-    pub fn learn(
-        &mut self,
-        namespace: &'a str,
-        labels: &'a BTreeMap<String, String>,
-        selecting: &Selecting<'_>,
-    ) -> Kin {
+    pub fn learn(&mut self, namespace: &'a str, labels: &'a Labels, selecting: &Selecting<'_>) -> Kin {
         let identity = (namespace, selecting.told(labels).collect::<Vec<_>>());
         if let Some(kin) = self.ids.get(&identity) {
             return *kin;

@@ -137,6 +137,11 @@ impl<'a> Shelf<'a> {
         types.and(&had);
     }
 
+    /// Whether a type has an offering of these kinds, whether it can be had now or not.
+    pub fn sells(&self, of: usize, kinds: &Mask) -> bool {
+        self.kind_of.get(of).is_some_and(|own| own.iter().any(|kind| kinds.has(*kind)))
+    }
+
     /// The cheapest price of a type in these kinds.
     pub fn price(&self, of: usize, kinds: &Mask) -> Option<u64> {
         let offerings = self.types.get(of)?.offerings.iter().zip(self.kind_of.get(of)?);

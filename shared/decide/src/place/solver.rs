@@ -1,13 +1,13 @@
 //! The solve itself: shape by shape, pod by pod, onto what is there, onto what was opened, onto something new.
 
 use model::place::Scene;
-use std::rc::Rc;
 
 use super::amounts::{Row, add, one_device, subtract};
 use super::attempts::{self, Plan};
 use super::counters::{Counted, Counter, PlaceId, Spot};
 use super::find::{Cursors, Mode};
 use super::ground::{Ground, take_part};
+use super::growth::Growth;
 use super::hash::Map;
 use super::limits::Limits;
 use super::mask::Mask;
@@ -39,16 +39,6 @@ pub struct Solver<'a> {
     pub growths: Map<(ShapeId, StateId), Growth>,
     /// Nodes that need not be looked at.
     pub full: Full,
-}
-
-/// What a claim may grow into.
-pub struct Growth {
-    /// The types that were looked at.
-    pub types: Mask,
-    /// The price for each pod on the best of them, and those that come near it.
-    pub growth: (f64, Rc<Mask>),
-    /// Enough pods were waiting to fill any of them, so it holds as long as that is so.
-    pub lasts: bool,
 }
 
 /// A place that will do, and what a claim becomes by it.
@@ -197,12 +187,26 @@ impl<'a> Solver<'a> {
             if let Some(choice) = has_wishes.then(|| self.find(shape, attempt, Mode::Plain)).flatten() {
                 return Some(choice);
             }
+            if let Some(choice) = self.on_a_node(shape, attempt + 1) {
+                return Some(choice);
+            }
             if let Some(choice) = self.open(shape, attempt) {
                 return Some(choice);
             }
         }
         let musts = self.plans[shape].musts;
         (attempts - musts..attempts).find_map(|attempt| self.find(shape, attempt, Mode::Desperate))
+    }
+
+    /// A node that is there and that a later of several terms allows: the scheduler asks for all of them at once, and would take it.
+    fn on_a_node(&mut self, shape: ShapeId, from: usize) -> Option<Choice> {
+        let attempts = self.plans[shape].attempts.len();
+        if from <= attempts - self.plans[shape].musts || self.places.nodes == 0 {
+            return None;
+        }
+        let nodes = self.places.nodes;
+        (from..attempts)
+            .find_map(|attempt| self.find(shape, attempt, Mode::Plain).filter(|choice| choice.place < nodes))
     }
 
     /// Pods that must share one host begin where there is room for all of them.
@@ -322,11 +326,13 @@ impl<'a> Solver<'a> {
             let pool = ground.states.get(state).pool;
             taints::tolerated(&ground.sources[pool].taints, &self.shapes[shape].example.tolerations, true)
         });
+        let domains = &ground.states.get(state).domains;
+        let labelled = of.slots.iter().all(|slot| domains[*slot] != Domain::Absent);
         let mut kept = of.needs.is_empty();
         for need in of.needs {
             kept = kept || ground.states.narrow(state, need, &ground.needs, &ground.words).is_some();
         }
-        tolerated && kept
+        tolerated && labelled && kept
     }
 
     /// Pods that an earlier answer placed stay where it put them, if that still holds.

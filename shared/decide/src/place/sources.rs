@@ -6,7 +6,7 @@ use model::{Effect, names};
 use std::rc::Rc;
 
 use super::allowed::Allowed;
-use super::amounts::{Columns, Row, is_accelerator, subtract};
+use super::amounts::{Columns, PODS, Row, is_accelerator, subtract};
 use super::fit::Fit;
 use super::mask::Mask;
 use super::needs::{self, Need, NeedId, Needs, add};
@@ -21,6 +21,8 @@ pub struct Source<'a> {
     pub taints: Vec<&'a Taint>,
     /// Absent if its own requirements leave nothing.
     pub base: Option<StateId>,
+    /// Its requirements would leave something, if it were not out of stock or in use.
+    pub sold_out: bool,
     pub fit: Rc<Fit>,
     /// What DaemonSets take of each type.
     pub overhead: Vec<Row>,
@@ -59,8 +61,10 @@ pub fn build<'a>(
     for (at, pool) in scene.pools.iter().enumerate() {
         let template = template(pool, words);
         let contradiction = template.iter().any(|(_, allowed)| allowed.is_empty());
-        let base = if contradiction { None } else { states.base(at, template) };
         let types = states.shelf(at).types;
+        let sells = !contradiction && (types.is_empty() || !states.sold_by(at, &template).is_empty());
+        let base = if contradiction { None } else { states.base(at, template) };
+        let sold_out = sells && base.is_none();
         let pool_taints: Vec<&Taint> = pool.taints.iter().collect();
         let mut overhead = vec![vec![0; columns.len()]; types.len()];
         let mut ports: Vec<(&HostPort, Mask)> = vec![];
@@ -77,6 +81,10 @@ pub fn build<'a>(
             .map(|(of, overhead)| {
                 let mut row = columns.row(&of.allocatable);
                 subtract(&mut row, overhead);
+                // A node that cannot hold its DaemonSets is not one to wait for, whatever its pods ask for.
+                if row.iter().any(|left| *left < 0) {
+                    row[PODS] = row[PODS].min(0);
+                }
                 row
             })
             .collect();
@@ -98,7 +106,17 @@ pub fn build<'a>(
             |of: &model::place::PoolRequirement| Some((words.key(&of.requirement.key)?, of.min_values? as usize));
         // One value is always there.
         let min_values = pool.requirements.iter().filter_map(least).filter(|(_, least)| *least > 1).collect();
-        sources.push(Source { pool, taints: pool_taints, base, fit, overhead, ports, accelerators, min_values });
+        sources.push(Source {
+            pool,
+            taints: pool_taints,
+            base,
+            sold_out,
+            fit,
+            overhead,
+            ports,
+            accelerators,
+            min_values,
+        });
     }
     sources
 }

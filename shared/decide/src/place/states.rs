@@ -196,6 +196,24 @@ impl<'a> States<'a> {
         shelf.values(key, &types, &kinds)
     }
 
+    /// The types that a state would have, with one more need, if every offering could be had.
+    pub fn sold(&self, id: StateId, need: &Need) -> Mask {
+        let state = &self.all[id];
+        self.sold_by(state.pool, state.labels.iter().chain(need))
+    }
+
+    /// The types that labels would leave of a pool's shelf, if every offering could be had.
+    pub fn sold_by<'n>(&self, pool: usize, labels: impl IntoIterator<Item = &'n (Key, Allowed)>) -> Mask {
+        let shelf = &self.shelves[pool];
+        let (mut types, mut kinds) = (Mask::all(shelf.types.len()), Mask::all(shelf.kinds));
+        for (key, allowed) in labels {
+            shelf.narrow(*key, allowed, &mut types, &mut kinds);
+        }
+        let gone: Vec<usize> = types.iter().filter(|of| !shelf.sells(*of, &kinds)).collect();
+        gone.into_iter().for_each(|of| types.remove(of));
+        types
+    }
+
     pub fn prices(&self, id: StateId) -> &Prices {
         let state = &self.all[id];
         state.prices.get_or_init(|| {

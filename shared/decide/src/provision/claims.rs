@@ -1,7 +1,7 @@
 //! From a planned claim to the NodeClaim that is made: everything that the pool's template says, and what its pods need.
 
 use model::{
-    ClaimToMake, ClassRef, ObjectName, Offering, Resources, Uid,
+    ClaimToMake, ClassRef, ObjectName, Offering, Quantity, Resources, Uid,
     money::amount,
     names,
     place::{ClaimPlanned, OfferingRef, Scene},
@@ -9,12 +9,16 @@ use model::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PoolFacts, Situation, naming::claim_name, purse::Purse, words};
+use crate::claim::made_for_gpu_provisioner;
 
 /// Of the pods that stand on a claim. More than a node holds; what is over finds the claim's room like any other pod.
 const MOST_PODS: usize = 500;
 
 /// Disks are made to measure, by the provider, out of these requests.
 const MADE_TO_MEASURE: [&str; 2] = ["storage", "ephemeral-storage"];
+
+/// The disk of an AKS node of which nobody says how large it is to be: AKSNodeClass has it so.
+pub const USUAL_DISK_GIB: u32 = 128;
 
 /// Makes claims whose names nobody has.
 pub(crate) struct Maker<'a> {
@@ -50,7 +54,7 @@ impl<'a> Maker<'a> {
             labels: labels(planned, &facts.class),
             annotations: self.annotations(facts, planned, &pods, &offerings),
             class: facts.class.clone(),
-            requests: requests(planned, &offerings),
+            requests: requests(planned, &facts.class, &offerings),
             requirements,
             taints: pool.taints.clone(),
             startup_taints: pool.startup_taints.clone(),
@@ -104,12 +108,18 @@ fn class_label(class: &ClassRef) -> String {
 
 /// What its pods ask for, as far as anybody lists it: what nobody lists (the processors of a machine that only says how many
 /// GPUs it has) nobody could promise.
-fn requests(planned: &ClaimPlanned, offerings: &[&Offering]) -> Resources {
+fn requests(planned: &ClaimPlanned, class: &ClassRef, offerings: &[&Offering]) -> Resources {
     let listed = |name: &String| {
         MADE_TO_MEASURE.contains(&name.as_str()) || offerings.iter().any(|one| one.capacity.contains_key(name))
     };
     let own = planned.requests.iter().filter(|(name, _)| listed(name));
-    own.map(|(name, amount)| (name.clone(), *amount)).collect()
+    let mut own: Resources = own.map(|(name, amount)| (name.clone(), *amount)).collect();
+    // gpu-provisioner makes no machine without a word about its disk, reads no class that could say it, and pods say nothing.
+    if made_for_gpu_provisioner(class, &planned.labels) && !MADE_TO_MEASURE.iter().any(|name| own.contains_key(*name)) {
+        let bytes = i128::from(USUAL_DISK_GIB) << 30;
+        own.insert("storage".to_owned(), Quantity::from_thousandths(bytes * 1000));
+    }
+    own
 }
 
 /// What stands behind its offerings, in their order.

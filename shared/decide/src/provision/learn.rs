@@ -20,7 +20,7 @@ pub(crate) fn learn(scene: &mut Scene) {
     }
     for shape in scene.catalogues.iter_mut().flat_map(|catalogue| &mut catalogue.types) {
         let Some(known) = least.get(shape.name.as_str()) else { continue };
-        for (name, amount) in &mut shape.allocatable {
+        for (name, amount) in shape.allocatable.iter_mut() {
             // A device that one node lacks at the moment is not lacking on all of them.
             if let Some(seen) = known.get(name).filter(|seen| **seen > Quantity::default()) {
                 *amount = (*amount).min(*seen);

@@ -1,6 +1,6 @@
 //! What may still be spent: a claim that would pass a cap is not made, and its pods are told so.
 
-use model::{Cap, Claim, Offering, names};
+use model::{Cap, Claim, Ledger, Offering, names};
 use std::collections::BTreeMap;
 
 use super::Situation;
@@ -16,9 +16,10 @@ pub(super) struct Purse {
 impl Purse {
     pub fn new(situation: &Situation) -> Self {
         let mut purse = Purse { cluster: None, pools: BTreeMap::new() };
-        let expected: Vec<(Option<&str>, u64)> = situation.claims.iter().filter_map(expected).collect();
         for (at, facts) in situation.pools.iter().enumerate() {
             let allowed = &facts.allowance;
+            let expected: Vec<(Option<&str>, u64)> =
+                situation.claims.iter().filter_map(|claim| expected(claim, &allowed.ledger)).collect();
             if purse.cluster.is_none() && allowed.cluster.is_some() {
                 let mut found = caps(allowed.cluster.as_ref(), None, &allowed.ledger, &situation.claims, None);
                 purse.cluster = found.pop().map(|capped| with(capped, expected.iter().map(|(_, price)| *price)));
@@ -51,12 +52,14 @@ impl Purse {
     }
 }
 
-/// A claim that was made and has chosen nothing yet will cost what was expected.
-fn expected(claim: &Claim) -> Option<(Option<&str>, u64)> {
+/// A claim that was made and has chosen nothing yet will cost what was expected. Money is written down before the choice is, so what the
+/// ledger has of it already is not counted again.
+fn expected<'a>(claim: &'a Claim, ledger: &Ledger) -> Option<(Option<&'a str>, u64)> {
     let chosen = claim.record().is_some_and(|record| !record.is_spent());
     let price = claim.annotations.get(names::EXPECTED_PRICE).filter(|_| !chosen && claim.deleted_at.is_none())?;
     let pool = claim.labels.get(names::NODE_POOL).map(String::as_str);
-    Some((pool, Cap::read(price).ok()?.millionths_per_hour))
+    let counted = ledger.0.get(&claim.key.claim).map_or(0, |entry| entry.millionths_per_hour);
+    Some((pool, Cap::read(price).ok()?.millionths_per_hour.saturating_sub(counted)))
 }
 
 fn with(mut capped: Capped, expected: impl Iterator<Item = u64>) -> Capped {

@@ -2,7 +2,7 @@
 //! what is known of GPU faults.
 
 use jiff::SignedDuration;
-use model::{NodeCondition, Truth, disruption::Remedy};
+use model::{NodeCondition, Truth, disruption::Remedy, names};
 use regex::Regex;
 
 use super::Policy;
@@ -46,12 +46,9 @@ const LINES: &[Line] = &[
     ("AcceleratedHardwareReady", Truth::False, None, 10, 60, REBOOT),
 ];
 
-/// A spot machine that is about to be taken away, in the words that clouds have for it.
-const NOTICES: [&str; 3] = ["PreemptionScheduled", "PreemptScheduled", "TerminateScheduled"];
-
 /// Whether a cloud has said that it takes the machine away in a moment.
-pub(crate) fn is_notice(condition: &NodeCondition) -> bool {
-    condition.status == Truth::True && NOTICES.contains(&condition.kind.as_str())
+pub fn is_notice(condition: &NodeCondition) -> bool {
+    condition.status == Truth::True && names::NOTICES.contains(&condition.kind.as_str())
 }
 
 pub fn built_in() -> Vec<Policy> {
@@ -76,7 +73,7 @@ pub fn built_in() -> Vec<Policy> {
         remedy: REPLACE,
         urgent: true,
     };
-    NOTICES.into_iter().map(notice).chain(LINES.iter().map(line)).collect()
+    names::NOTICES.into_iter().map(notice).chain(LINES.iter().map(line)).collect()
 }
 
 #[cfg(test)]

@@ -71,6 +71,16 @@ impl<'a> Allowed<'a> {
         !self.absent && matches!(&self.values, Values::Only(list) if list.is_empty())
     }
 
+    /// A value for a label that has to be there and is left open: the least that will do, so that the same words give the same.
+    pub fn any(&self) -> Option<String> {
+        let Values::AllBut(list, bounds) = &self.values else { return None };
+        let (least, most) = bounds.unwrap_or((0, i64::MAX));
+        let begin = if least == i64::MIN { most } else { least };
+        let step = if least == i64::MIN { -1 } else { 1 };
+        let tried = (0..).take(list.len() + 1).filter_map(|nth: i64| begin.checked_add(nth.checked_mul(step)?));
+        tried.map(|number| number.to_string()).find(|value| !self.absent && self.has(value))
+    }
+
     /// The values, where they can be listed, in alphabetical order.
     pub fn listed(&self) -> Option<&[&'a str]> {
         match &self.values {

@@ -7,16 +7,12 @@ use model::{
 
 use super::{Kept, Situation};
 
-pub(super) fn disrupted() -> Taint {
-    Taint { key: names::DISRUPTED_TAINT.to_owned(), value: String::new(), effect: Effect::NoSchedule }
-}
-
 pub(super) fn out_of_service() -> Taint {
     Taint { key: names::OUT_OF_SERVICE_TAINT.to_owned(), value: "nodeshutdown".to_owned(), effect: Effect::NoExecute }
 }
 
 pub(super) fn is_closed(node: &Node) -> bool {
-    has_taint(node, &disrupted())
+    has_taint(node, &Taint::disrupted())
 }
 
 pub(super) fn any_ready(nodes: &[Node]) -> bool {
@@ -29,7 +25,7 @@ pub(super) fn any_ready(nodes: &[Node]) -> bool {
 pub(super) fn closing(node: &Node, stays: bool) -> Option<NodeChange> {
     let mut change = NodeChange::new(node.name.clone(), node.version.clone());
     if !is_closed(node) {
-        change.taints = Some(with_taint(node.taints.clone(), disrupted()));
+        change.taints = Some(with_taint(node.taints.clone(), Taint::disrupted()));
     }
     if !node.labels.contains_key(names::EXCLUDE_FROM_BALANCERS) {
         change.labels.insert(names::EXCLUDE_FROM_BALANCERS.to_owned(), Some("karpenter".to_owned()));

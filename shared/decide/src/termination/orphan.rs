@@ -80,7 +80,7 @@ fn as_if_there(orphan: &Orphan) -> Option<Situation> {
         finalizers: BTreeSet::from([names::FINALIZER.to_owned()]),
         has_owner: false,
         requirements: Vec::new(),
-        requests: BTreeMap::new(),
+        requests: model::Resources::new(),
         taints: Vec::new(),
         startup_taints: Vec::new(),
         termination_grace: None,

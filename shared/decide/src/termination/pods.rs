@@ -3,11 +3,14 @@
 use jiff::{SignedDuration, Timestamp};
 use model::{Pod, PodKind};
 
-use super::{STUCK_AFTER, deadline::Deadline, later, nodes};
+use super::{STUCK_AFTER, deadline::Deadline, later};
 use model::duration;
 
 /// In one step; more would only queue up in the executor and outlive the invocation.
 const MOST_AT_ONCE: usize = 100;
+
+/// For so long pods that come to a node which is being emptied, because they tolerate that, are sent away again.
+const ASKED_AGAIN_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 const SHORTEST_GRACE: SignedDuration = SignedDuration::from_secs(1);
 
@@ -26,8 +29,9 @@ pub(super) struct Drain<'a> {
 }
 
 impl<'a> Drain<'a> {
-    pub(super) fn of(pods: &'a [Pod], deadline: &Deadline, now: Timestamp) -> Drain<'a> {
-        let holding: Vec<&Pod> = pods.iter().filter(|pod| holds(pod, now)).collect();
+    /// `began` is when the node was to be emptied.
+    pub(super) fn of(pods: &'a [Pod], deadline: &Deadline, began: Timestamp, now: Timestamp) -> Drain<'a> {
+        let holding: Vec<&Pod> = pods.iter().filter(|pod| holds(pod, began, now)).collect();
         let forced = |pod: &Pod| forced_grace(pod, deadline, now);
         let mut delete: Vec<(&Pod, SignedDuration)> =
             holding.iter().filter_map(|pod| Some((*pod, forced(pod)?))).collect();
@@ -52,10 +56,12 @@ fn tier(pod: &Pod) -> (bool, bool) {
     (pod.critical, pod.kind == PodKind::Daemon)
 }
 
-fn holds(pod: &Pod, now: Timestamp) -> bool {
-    let stays = pod.tolerations.iter().any(|toleration| toleration.tolerates(&nodes::disrupted()));
+fn holds(pod: &Pod, began: Timestamp, now: Timestamp) -> bool {
     let stuck = pod.deleted_at.is_some_and(|gone_by| now > later(gone_by, STUCK_AFTER));
-    pod.kind != PodKind::Mirror && !pod.terminal && !stays && !stuck
+    // It tolerates that its node goes, and came to it all the same: evicted once more, it would only come again.
+    let came_back = pod.tolerates_disruption() && pod.started_at.is_none_or(|started| started > began);
+    let for_ever = came_back && now > later(began, ASKED_AGAIN_FOR);
+    !pod.is_left_by_drains() && !stuck && !for_ever
 }
 
 /// `true`, or a duration that counts from the start of the pod; one that has not started has all of it before it.

@@ -60,9 +60,7 @@ pub(super) struct Left<'a> {
 impl<'a> Stage<'a> {
     pub(super) fn of(situation: &'a Situation) -> Stage<'a> {
         let claim = &situation.claim;
-        if claim.deleted_at.is_none() {
-            return Stage::NotToGo;
-        }
+        let Some(began) = claim.deleted_at else { return Stage::NotToGo };
         if !claim.finalizers.contains(names::FINALIZER) {
             return Stage::Released;
         }
@@ -71,7 +69,7 @@ impl<'a> Stage<'a> {
         }
         let deadline = Deadline::of(claim);
         let prepare = prepare(situation, &deadline);
-        let drain = Drain::of(&situation.pods, &deadline, situation.now);
+        let drain = Drain::of(&situation.pods, &deadline, began, situation.now);
         let wait = wait(situation, &deadline, &drain);
         if prepare != Prepare::default() || wait != Wait::Nothing {
             return Stage::Emptying(Box::new(Emptying { deadline, prepare, drain, wait }));

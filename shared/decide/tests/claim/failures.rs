@@ -131,6 +131,21 @@ fn what_was_tried_comes_with_the_reason_to_wait() {
 }
 
 #[test]
+fn a_claim_that_was_refused_for_what_it_asks_says_so_in_the_words_of_the_refusal() {
+    let (once, _) = taken(&asked(), &[Done, failed("InvalidRequest", Retry::Never)]);
+    let (twice, _) = taken(&once, &[Done, failed("InvalidRequest", Retry::Never)]);
+    let (after, conclusion) = taken(&twice, &[]);
+    let told = after.claim.condition(Launched).unwrap();
+    assert_eq!(
+        (told.reason.as_str(), told.message.as_str()),
+        ("InvalidRequest", "making agent pool gpu1: InvalidRequest")
+    );
+    assert!(events(&conclusion).is_empty(), "it was told when it was refused");
+    let (_, again) = taken(&after, &[]);
+    assert!(is_silent(&after, &again), "{again:?}");
+}
+
+#[test]
 fn once_the_time_is_over_the_climb_begins_again_and_epochs_go_on() {
     let mut waiting = refused_twice();
     waiting.claim.has_owner = false;

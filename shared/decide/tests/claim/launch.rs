@@ -163,6 +163,16 @@ fn a_launched_claim_is_labelled_by_its_offering_then_its_requirements_and_its_ow
 }
 
 #[test]
+fn a_label_that_is_left_open_gets_a_value_unless_its_machine_has_one() {
+    let mut situation = launching();
+    let open = |key: &str| Requirement { key: key.into(), operator: Operator::Exists, values: vec![] };
+    situation.requirements = vec![open("rank"), open(names::INSTANCE_TYPE)];
+    let labels = taken(&situation, &[running()]).1.claim.labels;
+    assert_eq!(labels.get("rank").map(String::as_str), Some("0"));
+    assert_eq!(labels.get(names::INSTANCE_TYPE).map(String::as_str), Some("Standard_NC24ads_A100_v4"));
+}
+
+#[test]
 fn a_label_never_says_what_the_machine_is_not() {
     let mut situation = launching();
     let size = "Standard_NC24ads_A100_v4";

@@ -46,3 +46,12 @@ fn the_same_is_taken_where_no_balance_is_asked_for() {
     world.rules().policy = Policy::WhenEmptyOrUnderutilized;
     check(&world, &["Underutilized n ->"]);
 }
+
+#[test]
+fn what_goes_anyway_is_not_weighed() {
+    let mut world = World::new();
+    world.rules().policy = Policy::Balanced;
+    world.node("a", "medium").node("b", "medium").pod("p", 1500);
+    // Half of what is left, for all of its pods: as much as the pool asks for.
+    check(&world, &["Empty a ->", "Underutilized b -> small"]);
+}

@@ -3,6 +3,7 @@
 use super::fixture::*;
 use jiff::{Timestamp, tz};
 use model::disruption::{Budget, KeptCode, Reason};
+use std::collections::BTreeSet;
 
 fn empties(count: usize, budgets: Vec<Budget>) -> World {
     let mut world = World::new();
@@ -123,9 +124,10 @@ fn nodes_that_go_or_are_not_ready_use_the_budget_up() {
     let mut world = empties(10, vec![budget("3")]);
     world.situation.inventory.nodes[0].ready = false;
     world.situation.provision.scene.nodes[1].deleting = true;
-    assert_eq!(going(&world.decide(), Reason::Empty), 1);
+    // The one that is not ready goes without being counted once more, and one beside it.
+    assert_eq!(gone(&world.decide()), BTreeSet::from(["n00".to_owned(), "n02".to_owned()]));
     world.situation.inventory.nodes[2].disrupted = true;
-    assert_eq!(going(&world.decide(), Reason::Empty), 0);
+    assert_eq!(gone(&world.decide()), BTreeSet::from(["n00".to_owned()]));
     let why = stays(&world, "n05", KeptCode::Budget);
     assert!(why.contains("3 are going"), "{why}");
 }
@@ -154,18 +156,52 @@ fn every_pool_has_its_own_budget() {
 }
 
 #[test]
+fn a_node_that_is_not_ready_is_counted_once() {
+    let mut world = World::new();
+    for at in 0..5 {
+        world.node(&format!("n{at}"), "medium").pod(&format!("p{at}"), 3500);
+        world.last_claim().created_at = ago(60 * 24 * 40);
+        world.last_node().ready = at > 2;
+    }
+    assert_eq!(going(&world.decide(), Reason::Expired), 5);
+    world.rules().budgets = vec![budget("4")];
+    assert_eq!(going(&world.decide(), Reason::Expired), 4);
+    world.rules().budgets = vec![budget("2")];
+    assert_eq!(going(&world.decide(), Reason::Expired), 0);
+}
+
+#[test]
+fn an_hour_that_comes_twice_has_two_beginnings() {
+    let zone = tz::TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    for (schedule, lasts, at, on) in [
+        ("0 * * * *", "30m", "2026-10-25T00:10:00Z", true),
+        ("0 * * * *", "30m", "2026-10-25T01:10:00Z", true),
+        ("0 * * * *", "30m", "2026-10-25T01:40:00Z", false),
+        ("*/10 * * * *", "10m", "2026-10-25T01:35:00Z", true),
+        ("@hourly", "1h", "2026-10-25T01:30:00Z", true),
+    ] {
+        assert_eq!(is_closed(&zone, schedule, lasts, at), on, "{schedule} {at}");
+    }
+}
+
+#[test]
 fn daylight_saving_leaves_out_no_night() {
     // In Paris clocks went back on 25 October 2026: two o'clock came twice.
     let zone = tz::TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
     for (at, on) in [("2026-10-25T00:30:00Z", true), ("2026-10-25T01:30:00Z", true), ("2026-10-25T03:30:00Z", false)] {
-        let mut world = empties(2, vec![at_times("0", "0 2 * * *", "2h")]);
-        world.rules().time_zone = Ok(zone.clone());
-        world.situation.provision.now = at.parse::<Timestamp>().unwrap();
-        for here in &mut world.situation.inventory.nodes {
-            here.claim = None;
-            here.created_at = Timestamp::UNIX_EPOCH;
-        }
-        world.rules().expire_after = None;
-        assert_eq!(world.decide().disruptions.is_empty(), on, "{at}");
+        assert_eq!(is_closed(&zone, "0 2 * * *", "2h", at), on, "{at}");
     }
+}
+
+/// Whether a budget of nothing holds empty nodes at a time, by its schedule.
+fn is_closed(zone: &tz::TimeZone, schedule: &str, lasts: &str, at: &str) -> bool {
+    let mut world = empties(2, vec![at_times("0", schedule, lasts)]);
+    world.rules().time_zone = Ok(zone.clone());
+    world.situation.provision.now = at.parse::<Timestamp>().unwrap();
+    for here in &mut world.situation.inventory.nodes {
+        here.claim = None;
+        here.created_at = Timestamp::UNIX_EPOCH;
+    }
+    world.rules().expire_after = None;
+    world.decide().disruptions.is_empty()
 }

@@ -24,6 +24,7 @@ fn pods_of_little_worth_or_of_ignored_owners_do_not_keep_a_node() {
     world.last_pod().ignored = true;
     world.node("c", "small").pod("low", 100);
     world.last_pod().priority = -1_000_000_000;
+    world.node("d", "medium").pod("work", 3500);
     assert_eq!(going(&world.decide(), Reason::Empty), 3);
 }
 
@@ -140,6 +141,42 @@ fn pods_do_not_move_to_a_node_that_changed_a_short_while_ago() {
 }
 
 #[test]
+fn nor_if_it_must_not_be_disturbed_besides_or_is_not_ready() {
+    let check_fresh = |change: &dyn Fn(&mut World)| {
+        let mut world = World::new();
+        world.node("full", "medium").pod("p", 3900).node("other", "large").pod("q", 1000);
+        world.last_node().do_not_disrupt = true;
+        check(&world, &["Underutilized full ->"]);
+        change(&mut world);
+        stays(&world, "full", KeptCode::NotCheaper);
+    };
+    check_fresh(&|world| world.last_claim().last_pod_event = Some(now()));
+    check_fresh(&|world| world.last_node().ready = false);
+}
+
+#[test]
+fn a_node_without_a_claim_waits_from_its_last_pod_on() {
+    let mut world = World::new();
+    world.node("a", "xlarge").pod("p", 100).last_node().claim = None;
+    world.last_node().last_came = Some(now());
+    stays(&world, "a", KeptCode::WithinConsolidateAfter);
+    world.last_node().last_came = Some(ago(5));
+    check(&world, &["Underutilized a -> tiny"]);
+}
+
+#[test]
+fn a_pool_has_no_more_nodes_than_its_limit_while_one_is_replaced() {
+    let mut world = World::new();
+    world.node("a", "large").pod("p", 1000);
+    world.last_pool().limits.insert("nodes".into(), whole(1));
+    stays(&world, "a", KeptCode::NoOtherPlace);
+    world.last_pool().limits.insert("nodes".into(), whole(2));
+    check(&world, &["Underutilized a -> tiny"]);
+    world.last_pool().limits = model::Resources::from([("cpu".into(), whole(8))]);
+    check(&world, &["Underutilized a -> tiny"]);
+}
+
+#[test]
 fn a_node_that_waiting_pods_have_room_on_is_left_alone() {
     let mut world = World::new();
     world.node("a", "large").node("b", "small");
@@ -237,4 +274,45 @@ fn when_time_runs_out_what_was_decided_holds_and_the_rest_says_so() {
     });
     assert!(decision.out_of_time);
     assert!(decision.kept.iter().any(|one| one.code == KeptCode::OutOfTime));
+}
+
+/// A node with a pod that costs less than nothing to disturb.
+fn costless() -> World {
+    let mut world = World::new();
+    world.node("a", "small").pod("p", 1500);
+    world.last_pod().cost = i32::MIN;
+    world
+}
+
+#[test]
+fn a_pod_that_costs_nothing_to_disturb_keeps_no_node_where_it_has_room_elsewhere() {
+    let mut world = costless();
+    world.node("b", "medium").pod("q", 2500);
+    let decision = check(&world, &["Empty a ->"]);
+    assert_eq!(decision.disruptions[0].moves.len(), 1, "and it is told where");
+}
+
+#[test]
+fn a_pod_that_costs_nothing_keeps_the_only_node_that_it_can_have() {
+    // A node made for it anew would be as empty as this one, for ever.
+    stays(&costless(), "a", KeptCode::NotCheaper);
+    let mut world = costless();
+    world.rules().policy = Policy::WhenEmpty;
+    stays(&world, "a", KeptCode::NotEmpty);
+}
+
+#[test]
+fn what_a_pod_of_no_cost_needs_may_be_had_for_less() {
+    let mut world = World::new();
+    world.node("a", "large").pod("p", 1000);
+    world.last_pod().cost = i32::MIN;
+    check(&world, &["Underutilized a -> tiny"]);
+}
+
+#[test]
+fn a_pod_of_no_cost_does_not_move_to_a_node_that_goes() {
+    let mut world = costless();
+    world.node("b", "medium");
+    let decision = world.decide();
+    assert_eq!(told(&decision, &world), ["Empty b ->"]);
 }

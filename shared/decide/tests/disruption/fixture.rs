@@ -69,7 +69,7 @@ pub fn pool_here() -> PoolHere {
         moves_gpu_work: false,
         spot_to_spot: false,
         minimum_saving: 50,
-        fixed_size: false,
+        fixed_size: None,
         hash: None,
         class_hash: None,
         images: vec![],
@@ -180,6 +180,7 @@ impl World {
             nominated: None,
             unhealthy: None,
             kubelet_version: None,
+            last_came: None,
             changed_at: None,
         });
         self.count_limits();
@@ -206,7 +207,7 @@ impl World {
         let on = self.situation.provision.scene.nodes.len() - 1;
         let mut pod = PodToPlace::new(Namespace::new("default").unwrap(), name(text), Uid::new(text).unwrap());
         pod.requests = Resources::from([("cpu".to_owned(), Quantity::from_thousandths(milli))]);
-        pod.labels = BTreeMap::from([("app".to_owned(), text.to_owned())]);
+        pod.labels = model::Labels::from([("app".to_owned(), text.to_owned())]);
         self.bind(pod, on, PodKind::Ordinary)
     }
 

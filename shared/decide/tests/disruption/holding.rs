@@ -4,7 +4,7 @@ use super::fixture::*;
 use jiff::SignedDuration;
 use model::{
     PodKind,
-    disruption::{KeptCode, PodBudget},
+    disruption::{FixedSize, KeptCode, PodBudget},
 };
 
 fn oversized() -> World {
@@ -136,5 +136,5 @@ fn nodes_that_are_nobodys_or_on_their_way_are_left_alone() {
     check(&|world| world.last_node().control_plane = true, KeptCode::ControlPlane);
     check(&|world| world.last_node().runs_us = true, KeptCode::RunsUs);
     check(&|world| world.last_node().nominated = Some("pod x".into()), KeptCode::Nominated);
-    check(&|world| world.rules().fixed_size = true, KeptCode::FixedSize);
+    check(&|world| world.rules().fixed_size = Some(FixedSize::default()), KeptCode::FixedSize);
 }

@@ -109,16 +109,6 @@ fn a_condition_is_judged_anew_where_all_is_known_and_stands_where_it_is_not() {
 }
 
 #[test]
-fn nodes_of_a_pool_with_a_fixed_size_drift_too() {
-    let mut world = full();
-    world.rules().fixed_size = true;
-    world.rules().hash = hash("new", "v3");
-    world.last_claim().pool_hash = hash("old", "v3");
-    assert_eq!(drifts(&world.situation)["n"].as_ref().map(|drift| drift.reason.as_str()), Some("NodePoolDrifted"));
-    stays(&world, "n", KeptCode::FixedSize);
-}
-
-#[test]
 fn drift_does_not_wait_for_consolidation_and_may_cost_more() {
     let mut world = full();
     world.rules().consolidate_after = model::disruption::After::Never;
@@ -280,4 +270,32 @@ fn what_pods_of_a_leaving_node_come_to_stays() {
     world.node("roomy", "xlarge").pod("q", 500);
     check(&world, &["Drifted old ->"]);
     stays(&world, "roomy", KeptCode::Destination);
+}
+
+#[test]
+fn what_a_budget_holds_for_its_age_may_go_for_its_drift() {
+    let mut world = full();
+    world.last_claim().created_at = ago(60 * 24 * 40);
+    let drifted = Drift { reason: "Other".into(), message: String::new(), since: ago(5) };
+    world.last_claim().drifted = Some(drifted);
+    check(&world, &["Expired n -> medium"]);
+    let none = |reason: &str| model::disruption::Budget { reasons: vec![reason.into()], ..budget("0") };
+    world.rules().budgets = vec![none("Expired")];
+    check(&world, &["Drifted n -> medium"]);
+    world.rules().budgets = vec![none("Expired"), none("Drifted")];
+    stays(&world, "n", KeptCode::Budget);
+}
+
+#[test]
+fn nodes_that_are_being_repaired_have_failed_as_well() {
+    let mut world = World::new();
+    for at in 0..10 {
+        world.node(&format!("n{at}"), "small").pod(&format!("p{at}"), 1500);
+        if at < 3 {
+            sick(&mut world, false);
+        }
+        world.last_node().disrupted = at < 2;
+    }
+    let why = stays(&world, "n2", KeptCode::CorrelatedFailure);
+    assert!(why.contains("3 of 10"), "{why}");
 }

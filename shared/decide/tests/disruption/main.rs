@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod balanced;
+mod between;
 mod budgets;
 mod consolidation;
+mod fixed;
 mod fixture;
 mod holding;
+mod idle;
 mod leaving;
 mod racks;
 mod settling;

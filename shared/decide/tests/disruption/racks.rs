@@ -76,3 +76,36 @@ fn a_machine_that_has_to_be_made_anew_goes_before_anything_can_come() {
     check(&world, &["Expired m first ->"]);
     assert_eq!(going(&world.decide(), Reason::Expired), 1);
 }
+
+#[test]
+fn a_machine_that_would_not_hold_its_pods_again_does_not_go_first() {
+    let mut world = rack();
+    world.node("m", "gpu-1").pod("p", 7500);
+    world.last_claim().created_at = ago(60 * 24 * 40);
+    world.last_pod().moves.as_mut().unwrap().node_selector.insert("only".into(), "here".into());
+    let why = stays(&world, "m", KeptCode::NoOtherPlace);
+    assert!(why.contains("default/p"), "{why}");
+    // It is not in the rack any more.
+    let mut world = rack();
+    world.node("m", "gpu-4").pod("p", 1000);
+    world.last_pod().moves.as_mut().unwrap().requests.insert(GPU.into(), whole(4));
+    world.situation.provision.scene.catalogues[0].types.retain(|one| one.name != "gpu-4");
+    stays(&world, "m", KeptCode::NoOtherPlace);
+}
+
+#[test]
+fn nothing_moves_to_a_machine_that_is_spared_for_a_while() {
+    let check_times = |up: i64, event: Option<i64>, changed: Option<i64>, code: KeptCode| {
+        let mut world = rack();
+        world.node("big", "xlarge").pod("p", 1000);
+        world.last_claim().initialized_at = Some(ago(up));
+        world.last_claim().last_pod_event = event.map(ago);
+        world.last_node().changed_at = changed.map(ago);
+        world.node("small", "small").pod("q", 1500);
+        stays(&world, "big", code);
+        stays(&world, "small", KeptCode::NotCheaper);
+    };
+    check_times(60, Some(2), None, KeptCode::WithinIdleWindow);
+    check_times(10, None, None, KeptCode::WithinMinimumOnTime);
+    check_times(60, Some(30), Some(3), KeptCode::CoolingDown);
+}

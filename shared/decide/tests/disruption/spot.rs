@@ -63,7 +63,8 @@ fn spot_for_spot_needs_fifteen_cheaper_types_and_lists_no_more() {
     let mut world = world("spot");
     world.rules().spot_to_spot = true;
     world.last_pool().requirements[0].requirement.values = vec!["spot".into()];
-    assert!(world.decide().disruptions.is_empty());
+    let why = stays(&world, "n", KeptCode::SpotToSpot);
+    assert!(why.contains("types are cheaper"), "{why}");
     let medium = world.situation.provision.scene.catalogues[0].types[2].clone();
     for at in 0..20 {
         let mut more = medium.clone();
@@ -90,5 +91,19 @@ fn what_a_pool_wants_left_to_choose_from_is_left() {
     world.last_pool().requirements.push(model::place::PoolRequirement { requirement: any, min_values: Some(2) });
     assert_eq!(world.decide().disruptions.len(), 1);
     world.last_pool().requirements[1].min_values = Some(5);
-    assert!(world.decide().disruptions.is_empty());
+    let why = stays(&world, "n", KeptCode::NotCheaper);
+    assert!(why.contains("minValues"), "{why}");
+}
+
+#[test]
+fn a_type_that_is_dearer_in_some_zone_is_said_to_be_that() {
+    let mut world = world("on-demand");
+    for of in &mut world.situation.provision.scene.catalogues[0].types {
+        of.offerings
+            .iter_mut()
+            .filter(|one| one.zone.as_deref() == Some("b"))
+            .for_each(|one| one.price = Some(9_000_000));
+    }
+    let why = stays(&world, "n", KeptCode::NotCheaper);
+    assert!(why.contains("in some zone"), "{why}");
 }

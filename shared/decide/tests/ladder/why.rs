@@ -163,6 +163,22 @@ fn stock_and_quota_and_machines_that_did_not_come_up_are_told_apart() {
 }
 
 #[test]
+fn what_was_refused_for_what_it_asks_is_not_said_to_be_out_of_stock() {
+    let one = &l4()[..1];
+    let text = "the only one that fits was refused, the next try is at 12:08 UTC: \
+                scaleway/L4-1-24G/fr-par-1/on-demand (InvalidRequest)";
+    claim(&[]).having_tried(&one[0], "11:58", "InvalidRequest").is_told(one, "InvalidRequest", text);
+    let two = &l4()[..2];
+    let ask = |other: &str| {
+        claim(&[]).having_tried(&two[0], "11:58", "Conflict").having_tried(&two[1], "11:59", other).of(two).why().0
+    };
+    assert_eq!(
+        ["Conflict", "InvalidRequest", "QuotaExceeded"].map(ask),
+        ["Conflict", "InvalidRequest", "InsufficientCapacity"]
+    );
+}
+
+#[test]
 fn a_time_of_another_day_is_told_with_its_day() {
     let all = Scope::Provider { provider: "power".into() };
     let text = "the only one that fits is out of stock until 2026-11-18 11:00 UTC: \

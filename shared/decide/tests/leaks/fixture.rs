@@ -46,7 +46,7 @@ pub fn launched(claim: &str, provider: &str) -> Claim {
             capacity_type: CapacityType::OnDemand,
         },
         gpu: None,
-        capacity: BTreeMap::new(),
+        capacity: model::Resources::new(),
         arch: Arch::Amd64,
         price: Some(Price { millionths_per_hour: 750_000, currency: "EUR".to_owned(), as_of: date(2026, 11, 1) }),
         labels: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! What is found, case by case; and what stands in the way of each.
 
 use crate::fixture::*;
-use decide::leaks::{Situation, YOUNG, find, left_alone};
+use decide::leaks::{Leak, Situation, YOUNG, find, left_alone};
 use model::*;
 use std::collections::BTreeSet;
 
@@ -48,6 +48,24 @@ fn a_machine_that_is_young_is_left_to_the_next_tick() {
     };
     assert!(kinds(&made(YOUNG.as_secs() - 1)).is_empty());
     assert_eq!(kinds(&made(YOUNG.as_secs())), ["machine-without-claim"]);
+    assert!(kinds(&made(1 - YOUNG.as_secs())).is_empty(), "clocks differ a little");
+    assert_eq!(kinds(&made(-3600)), ["machine-without-claim"], "a clock that is far ahead proves no youth");
+}
+
+#[test]
+fn what_is_left_behind_is_named_for_its_claim_only_where_the_name_is_known() {
+    let whose = |seen: &Situation| match find(seen).remove(0) {
+        Leak::Orphan(orphan) => orphan.whose(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(whose(&holding("scaleway", vec![machine("a")])), "NodeClaim a (a)");
+    assert_eq!(
+        whose(&holding("power", vec![machine("a")])),
+        "the NodeClaim with the UID a",
+        "a Lease has no name of a claim"
+    );
+    let node = Situation { nodes: vec![node("n", Some("a"), Truth::Unknown)], ..clean() };
+    assert_eq!(whose(&node), "the NodeClaim with the UID a", "nor has a Node");
 }
 
 #[test]

@@ -140,3 +140,26 @@ fn match_label_keys_tell_revisions_apart() {
     let same = scene(vec![revision("a", "1"), revision("b", "1")]);
     assert_eq!(solve_all(&same).claims.len(), 2);
 }
+
+#[test]
+fn pods_that_keep_together_begin_where_all_of_them_fit() {
+    let mut scene = scene(pods("team", 3, together(names::ZONE)));
+    let mut foreign = node("foreign");
+    foreign.labels.insert(names::ZONE.into(), "zone-x".into());
+    foreign.allocatable = resources(&[("cpu", "1"), ("memory", "2Gi"), ("pods", "110")]);
+    scene.nodes = vec![foreign];
+    let placing = solve_all(&scene);
+    assert_eq!(placing.claims.iter().map(|claim| claim.pods.len()).sum::<usize>(), 3);
+}
+
+#[test]
+fn pods_that_keep_together_begin_where_a_limit_lets_them_end() {
+    let mut scene = scene(pods("team", 2, together(names::ZONE)));
+    let (mut small, mut large) = (machine("small", "1", "4Gi", 0, 30_000), machine("large", "4", "16Gi", 0, 200_000));
+    small.offerings.retain(|offered| offered.zone.as_deref() == Some("zone-a"));
+    large.offerings.retain(|offered| offered.zone.as_deref() == Some("zone-b"));
+    scene.catalogues[0].types = vec![small, large];
+    scene.pools[0].limits = resources(&[("nodes", "1")]);
+    let placing = solve_all(&scene);
+    assert_eq!(types(&scene, &placing, 0), ["large"]);
+}

@@ -49,6 +49,19 @@ fn only_what_can_be_had_is_listed() {
 }
 
 #[test]
+fn a_pod_that_only_types_out_of_stock_would_hold_is_not_too_large() {
+    let mut large = pod("a");
+    large.requests = resources(&[("cpu", "60")]);
+    let mut scene = scene(vec![large]);
+    for of in scene.catalogues[0].types.iter_mut().filter(|of| of.capacity["cpu"].thousandths() >= 60_000) {
+        of.offerings.iter_mut().for_each(|offered| offered.available = false);
+    }
+    let placing = solve(&scene);
+    assert_eq!(why(&placing, 0).code, Code::NoOffering);
+    assert!(why(&placing, 0).reason.contains("no type that is large enough can be had now: "), "{placing:?}");
+}
+
+#[test]
 fn a_pod_that_is_too_large_says_what_it_lacks() {
     let mut huge = pod("a");
     huge.requests = resources(&[("cpu", "65")]);
@@ -66,8 +79,8 @@ fn a_pod_that_is_too_large_says_what_it_lacks() {
 #[test]
 fn a_malformed_pod_gets_its_reason_and_stops_nobody() {
     let mut broken = pod("a");
-    broken.invalid =
-        Some(Invalid { code: "VolumeClaimMissing".into(), why: "volume claim data does not exist".into() });
+    let invalid = Invalid { code: "VolumeClaimMissing".into(), why: "volume claim data does not exist".into() };
+    broken.invalid = Some(Box::new(invalid));
     let scene = scene(vec![broken, pod("b")]);
     let placing = solve(&scene);
     assert_eq!(why(&placing, 0).code.as_str(), "VolumeClaimMissing");
@@ -105,4 +118,39 @@ fn when_time_is_up_what_was_found_is_kept() {
         Where::Node(_) | Where::Claim(_) => None,
     });
     assert_eq!(left, Some(Code::OutOfTime));
+}
+
+#[test]
+fn a_pool_with_nothing_left_is_sold_out_and_not_mistaken() {
+    let mut scene = scene(vec![pod("a")]);
+    scene.pools[0].requirements = vec![asks("node.kubernetes.io/instance-type In large").into()];
+    scene.catalogues[0].types.iter_mut().flat_map(|of| &mut of.offerings).for_each(|offered| offered.available = false);
+    let placing = solve(&scene);
+    assert_eq!(why(&placing, 0).code, Code::NoOffering);
+    assert!(why(&placing, 0).reason.contains("out of stock"), "{}", why(&placing, 0).reason);
+    scene.pools[0].requirements = vec![asks("node.kubernetes.io/instance-type In unheard-of").into()];
+    assert_eq!(why(&solve(&scene), 0).code, Code::Labels);
+}
+
+#[test]
+fn a_pod_that_names_its_pool_hears_of_that_one_first_and_of_the_others_in_a_word() {
+    let asking = |of: &str| {
+        let mut pod = pod("a");
+        pod.node_selector = labels(&[("karpenter.sh/nodepool", of)]);
+        pod
+    };
+    let mut scene = scene(vec![asking("mine")]);
+    scene.pools = (0..30).map(|at| pool(&format!("pool-{at}"))).collect();
+    let mut mine = pool("mine");
+    mine.closed = Some("its class does not exist".into());
+    scene.pools.push(mine);
+    let placing = solve(&scene);
+    assert_eq!(why(&placing, 0).code, Code::NoPools);
+    assert_eq!(
+        why(&placing, 0).reason,
+        "pool mine: makes no nodes now: its class does not exist; the pod asks for none of the other 30 pools"
+    );
+    scene.pods = vec![asking("typo")];
+    let placing = solve(&scene);
+    assert!(why(&placing, 0).reason.contains("nodepool In typo, and no pool is called so"), "{placing:?}");
 }

@@ -124,7 +124,7 @@ pub fn bound(name: &str, node: usize, has: &[(&str, &str)]) -> PodThere {
     }
 }
 
-pub fn labels(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+pub fn labels<L: FromIterator<(String, String)>>(of: &[(&str, &str)]) -> L {
     of.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 

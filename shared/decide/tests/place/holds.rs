@@ -24,7 +24,7 @@ struct Site<'s> {
 #[derive(Clone, Copy)]
 struct Standing<'s> {
     namespace: &'s str,
-    labels: &'s Labels,
+    labels: &'s model::Labels,
     new: Option<&'s PodToPlace>,
     anti_affinity: &'s [PodTerm],
     counts: bool,

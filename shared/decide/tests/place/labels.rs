@@ -135,7 +135,7 @@ fn a_pod_goes_where_all_its_volumes_can_be_reached() {
     let scene = scene(vec![both, apart]);
     let placing = solve(&scene);
     assert_eq!(values(&scene, &placing, 0, names::ZONE), ["zone-b"]);
-    assert_eq!(why(&placing, 1).code.as_str(), "LabelsNotMet");
+    assert_eq!(why(&placing, 1).code.as_str(), "VolumesNotReachable");
 }
 
 #[test]
@@ -152,4 +152,15 @@ fn a_node_attaches_no_more_volumes_than_it_can_and_a_shared_one_once() {
     scene.nodes = vec![full];
     scene.pools.clear();
     assert_eq!(placed(&solve(&scene)), 2, "the two that share a volume");
+}
+
+#[test]
+fn a_node_that_is_there_comes_before_a_new_one_whichever_term_allows_it() {
+    let mut either = pod("a");
+    either.node_affinity =
+        vec![term(&["topology.kubernetes.io/zone In zone-b"]), term(&["topology.kubernetes.io/zone In zone-a"])];
+    let mut scene = scene(vec![either]);
+    scene.nodes = vec![node("there")];
+    let placing = solve_all(&scene);
+    assert_eq!(on(&scene, &placing, 0), "node/there", "it is in zone-a, which the second term allows");
 }

@@ -12,5 +12,6 @@ mod labels;
 mod limits;
 mod nodes;
 mod preferences;
+mod prices;
 mod properties;
 mod spread;

@@ -5,7 +5,7 @@ use model::{Effect, Namespace, ObjectName, names};
 
 use crate::fixture::*;
 
-fn daemon(name: &str, cpu: &str) -> Daemon {
+pub fn daemon(name: &str, cpu: &str) -> Daemon {
     Daemon {
         namespace: Namespace::new("kube-system").unwrap(),
         name: ObjectName::new(name).unwrap(),

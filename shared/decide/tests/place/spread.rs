@@ -63,7 +63,11 @@ fn only_zones_that_the_pod_can_use_matter() {
     for pod in &mut scene.pods {
         pod.spread[0].node_affinity_policy = NodePolicy::Ignore;
     }
-    assert_eq!(placed(&solve(&scene)), 2, "the third zone stays empty and holds the others back");
+    assert_eq!(by_zone(&scene, &solve_all(&scene)), [3, 3, 0], "nobody has a node in the third");
+    let mut there = node("there");
+    there.labels.insert(names::ZONE.into(), "zone-c".into());
+    scene.nodes = vec![there];
+    assert_eq!(placed(&solve(&scene)), 2, "it stays empty and holds the others back");
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn a_pod_that_does_not_count_itself_is_bound_by_those_that_do() {
         pod.labels = labels(&[("app", "api")]);
         pod
     };
-    let mut scene = scene(pods("api", 5, make));
+    let mut scene = scene(pods("api", 4, make));
     assert_eq!(solve_all(&scene).claims.len(), 1, "nobody is counted, so they may all be together");
     scene.nodes = vec![node("there")];
     scene.bound = vec![bound("old-0", 0, &[("app", "web")]), bound("old-1", 0, &[("app", "web")])];
@@ -111,7 +115,7 @@ fn without_a_selector_nothing_is_spread() {
         pod.spread[0].selector = None;
         pod
     };
-    let scene = scene(pods("web", 5, make));
+    let scene = scene(pods("web", 4, make));
     assert_eq!(solve_all(&scene).claims.len(), 1);
 }
 
@@ -128,12 +132,13 @@ fn spread_over_capacity_types_settles_them() {
 fn the_schedulers_defaults_hold_for_pods_without_constraints_of_their_own() {
     let make = |mut pod: PodToPlace| {
         pod.labels = labels(&[("app", "web")]);
-        pod.default_selector = Some(selector(&[("app", "web")]));
+        pod.default_selector = Some(Box::new(selector(&[("app", "web")])));
         pod
     };
     let mut scene = scene(pods("web", 6, make));
     scene.default_spread = vec![spread(names::ZONE, 1, "not looked at")];
     assert_eq!(by_zone(&scene, &solve_all(&scene)), [2, 2, 2]);
+    scene.pods.truncate(4);
     for pod in &mut scene.pods {
         pod.default_selector = None;
     }
@@ -151,4 +156,54 @@ fn a_constraint_that_may_be_broken_steers_and_never_stops() {
     assert_eq!(by_zone(&scene, &solve_all(&scene)), [2, 2, 2]);
     scene.pools[0].requirements = vec![asks("topology.kubernetes.io/zone In zone-a").into()];
     assert_eq!(placed(&solve(&scene)), 6);
+}
+
+#[test]
+fn a_zone_in_which_only_nodes_for_others_are_counts_for_nobody() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::ZONE, 1)(pod);
+        pod.node_selector = labels(&[("disk", "ssd")]);
+        pod
+    };
+    let mut scene = scene(pods("web", 4, make));
+    scene.pools[0].labels = labels(&[("disk", "ssd")]);
+    scene.pools[0].requirements = vec![asks("topology.kubernetes.io/zone In zone-a,zone-b").into()];
+    scene.nodes = vec![node("foreign")];
+    scene.nodes[0].labels.insert(names::ZONE.into(), "elsewhere".into());
+    scene.nodes[0].labels.insert("disk".into(), "hdd".into());
+    assert_eq!(by_zone(&scene, &solve_all(&scene))[..2], [2, 2]);
+}
+
+#[test]
+fn pods_that_are_counted_and_have_no_choice_come_before_those_that_are_spread() {
+    let mut pinned = pod("pinned");
+    pinned.labels = labels(&[("app", "web")]);
+    pinned.node_selector = labels(&[(names::ZONE, "zone-a")]);
+    let mut all = pods("web", 2, web(names::ZONE, 1));
+    all.push(pinned);
+    let scene = scene(all);
+    assert_eq!(by_zone(&scene, &solve_all(&scene)), [1, 1, 1]);
+}
+
+#[test]
+fn nodes_without_one_of_the_required_keys_take_part_in_no_spread() {
+    let make = |pod: PodToPlace| {
+        let mut pod = web(names::ZONE, 1)(pod);
+        pod.spread.push(spread("rack", 5, "web"));
+        pod
+    };
+    let mut scene = scene(pods("web", 1, make));
+    scene.pools[0].labels.insert("rack".into(), "r1".into());
+    // Two in zone-a of which a scheduler knows nothing, and one in each of the others.
+    let there = |name: &str, zone: &str, rack: bool| {
+        let mut there = node(name);
+        there.labels.insert(names::ZONE.into(), zone.into());
+        there.labels.extend(rack.then(|| ("rack".to_owned(), "r1".to_owned())));
+        there.allocatable = resources(&[("cpu", "0"), ("pods", "110")]);
+        there
+    };
+    scene.nodes = vec![there("n1", "zone-a", false), there("n2", "zone-b", true), there("n3", "zone-c", true)];
+    scene.bound = [0, 0, 1, 2].map(|at| bound("old", at, &[("app", "web")])).into();
+    let placing = solve_all(&scene);
+    assert_eq!(values(&scene, &placing, 0, names::ZONE), ["zone-a"]);
 }

@@ -151,7 +151,7 @@ pub fn add_node(situation: &mut Situation, text: &str, gpus: i128, used: i128) {
             namespace: wanted.namespace,
             name: wanted.name,
             node: at,
-            labels: BTreeMap::new(),
+            labels: model::Labels::new(),
             requests: wanted.requests,
             anti_affinity: vec![],
             host_ports: vec![],

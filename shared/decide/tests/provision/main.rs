@@ -6,5 +6,6 @@
 mod common;
 mod fixture;
 mod golden;
+mod made;
 mod nominations;
 mod words;

@@ -39,19 +39,52 @@ fn all_of_a_tier_are_asked_side_by_side_a_hundred_in_a_step() {
 
 #[test]
 fn some_pods_are_nobodys_business() {
-    let tolerates = Toleration { key: Some(names::DISRUPTED_TAINT.into()), value: None, effect: None };
-    let all = Toleration { key: None, value: None, effect: None };
     let mut situation = draining(100);
     situation.pods = vec![
         Pod { kind: PodKind::Mirror, ..pod("mirror") },
         Pod { terminal: true, ..pod("finished") },
-        Pod { tolerations: vec![tolerates], ..pod("tolerant") },
-        Pod { tolerations: vec![all], ..pod("tolerant-of-all") },
+        Pod { kind: PodKind::Daemon, tolerations: vec![of_the_taint()], ..pod("daemon") },
+        Pod { kind: PodKind::Daemon, tolerations: vec![of_all()], ..pod("daemon-of-all") },
         Pod { deleted_at: Some(at(39)), ..pod("stuck") },
     ];
     assert_eq!(steps(&situation), ["ensure gone at aks", "release gpu-1-node", "release claim"]);
     situation.pods[4].deleted_at = Some(at(40));
     assert!(steps(&situation).is_empty(), "a minute exactly is not more than a minute");
+}
+
+fn of_the_taint() -> Toleration {
+    Toleration { key: Some(names::DISRUPTED_TAINT.into()), value: None, effect: None }
+}
+
+fn of_all() -> Toleration {
+    Toleration { key: None, value: None, effect: None }
+}
+
+#[test]
+fn work_that_tolerates_everything_is_work_and_is_asked_to_go() {
+    for toleration in [of_the_taint(), of_all()] {
+        let mut situation = draining(1000);
+        situation.pods = vec![Pod { tolerations: vec![toleration], ..pod("train-0") }];
+        assert_eq!(steps(&situation), ["evict train-0"]);
+        situation.pods[0].deleted_at = Some(at(1030));
+        assert!(steps(&situation).is_empty(), "the machine waits for it like for any other");
+    }
+}
+
+#[test]
+fn work_that_comes_back_to_a_node_that_goes_is_sent_away_for_five_minutes() {
+    for started in [Some(at(2)), None] {
+        for (second, expected) in [(10, vec!["evict back"]), (300, vec!["evict back"])] {
+            let mut situation = draining(second);
+            situation.pods = vec![Pod { tolerations: vec![of_all()], started_at: started, ..pod("back") }];
+            assert_eq!(steps(&situation), expected, "in second {second}");
+        }
+        let mut situation = draining(301);
+        situation.pods = vec![Pod { tolerations: vec![of_all()], started_at: started, ..pod("back") }];
+        assert_eq!(steps(&situation), ["ensure gone at aks", "release gpu-1-node", "release claim"]);
+        situation.pods[0].tolerations.clear();
+        assert_eq!(steps(&situation), ["evict back"], "who does not tolerate it did not choose to come");
+    }
 }
 
 #[test]

@@ -220,7 +220,8 @@ impl Toy {
     /// Written apart from the rules on purpose: what the machine must not go under.
     fn holds(&self, pod: &Pod) -> bool {
         let waited = pod.deleted_at.map_or(0, |gone_by| self.situation.now.duration_since(gone_by).as_secs());
-        pod.kind != PodKind::Mirror && !pod.terminal && pod.tolerations.is_empty() && waited < 60
+        let comes_back = pod.kind == PodKind::Daemon && !pod.tolerations.is_empty();
+        pod.kind != PodKind::Mirror && !pod.terminal && !comes_back && waited < 60
     }
 
     pub fn pass(&mut self, time: Duration) {

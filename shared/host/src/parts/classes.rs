@@ -2,25 +2,26 @@
 
 use cluster::{
     ClassServed, Cluster, ClusterError,
-    crd::{AKSNodeClassSpec, PowerNodeClassSpec, ScalewayNodeClassSpec, SecretKeyReference, Secrets},
+    crd::{AKSNodeClassSpec, ScalewayNodeClassSpec, SecretKeyReference, Secrets},
     scene::class_hash,
 };
-use decide::claim::{ClassSeen, Ours};
+use decide::{
+    claim::{ClassSeen, Ours},
+    provision::USUAL_DISK_GIB,
+};
 use model::{Claim, ObjectName, disruption::Hash};
-use provider::ProviderError;
-use provider_power::{HostRule, MachineConfig, UrlPolicy};
+use provider_power::MachineConfig;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use super::power::CLASS_LABEL;
+use super::{power::CLASS_LABEL, racks};
 
 type Fields = BTreeMap<String, String>;
 
 const AKS: ClassServed = ClassServed { version: "v1beta1", plural: "aksnodeclasses" };
 const SCALEWAY: ClassServed = ClassServed { version: "v1alpha1", plural: "scalewaynodeclasses" };
-const POWER: ClassServed = ClassServed { version: "v1alpha1", plural: "powernodeclasses" };
-const OWN_GROUP: &str = "pilotlight.dev";
+pub const OWN_GROUP: &str = "pilotlight.dev";
 /// A class of this name need not exist: it says nothing.
 const NEED_NOT_EXIST: &str = "default";
 
@@ -28,6 +29,8 @@ const NEED_NOT_EXIST: &str = "default";
 pub struct Classes {
     /// What a ScalewayNodeClass leaves open.
     pub scaleway_defaults: Fields,
+    /// Machines that variables describe: no class may describe them too.
+    pub machines: Vec<MachineConfig>,
 }
 
 impl Classes {
@@ -48,7 +51,7 @@ impl Classes {
             provider_aks::PROVIDER if ours.like_gpu_provisioner => Ok((ClassSeen::Known(Fields::new()), None)),
             provider_aks::PROVIDER => aks(cluster, claim).await,
             provider_scaleway::PROVIDER => self.scaleway(cluster, claim).await,
-            _ => Ok((power(cluster, claim).await?, None)),
+            _ => Ok((power(cluster, claim, &self.machines).await?, None)),
         }
     }
 
@@ -103,14 +106,22 @@ async fn aks(cluster: &Cluster, claim: &Claim) -> Result<(ClassSeen, Option<Hash
 /// What AKSNodeClass has where nothing is said. A claim that asks for a disk of its own gets that.
 fn default_disk(claim: &Claim) -> Option<(String, String)> {
     let asks = ["storage", "ephemeral-storage"].iter().any(|resource| claim.requests.contains_key(*resource));
-    (!asks).then(|| ("osDiskSizeGB".to_owned(), "128".to_owned()))
+    (!asks).then(|| ("osDiskSizeGB".to_owned(), USUAL_DISK_GIB.to_string()))
 }
 
-/// A rack's machines are read by the provider; here it only matters whose they are.
-async fn power(cluster: &Cluster, claim: &Claim) -> Result<ClassSeen, ClusterError> {
-    let exists = cluster.class_object(&claim.class, POWER).await?.is_some();
-    let label = exists.then(|| (CLASS_LABEL.to_owned(), claim.class.name.to_string()));
-    Ok(ClassSeen::Known(label.into_iter().collect()))
+/// A rack's machines are read by the provider; here it matters whose they are, and whether there are any.
+async fn power(cluster: &Cluster, claim: &Claim, described: &[MachineConfig]) -> Result<ClassSeen, ClusterError> {
+    if cluster.class_object(&claim.class, racks::POWER).await?.is_none() {
+        return Ok(ClassSeen::Known(Fields::new()));
+    }
+    let racks = racks::read(cluster, described).await?;
+    let Some(own) = racks.iter().find(|rack| rack.name == claim.class.name.as_str()) else {
+        return Ok(ClassSeen::Known(Fields::new()));
+    };
+    Ok(match own.useless() {
+        Some(why) => ClassSeen::NotReady { reason: "NodeClassNotReady", why },
+        None => ClassSeen::Known([(CLASS_LABEL.to_owned(), own.name.clone())].into()),
+    })
 }
 
 fn read_spec<Spec: DeserializeOwned>(object: &Value, kind: &str, name: &ObjectName) -> Result<Spec, ClassSeen> {
@@ -120,7 +131,7 @@ fn read_spec<Spec: DeserializeOwned>(object: &Value, kind: &str, name: &ObjectNa
     })
 }
 
-async fn secrets(cluster: &Cluster, needed: &[SecretKeyReference]) -> Result<Secrets, ClusterError> {
+pub async fn secrets(cluster: &Cluster, needed: &[SecretKeyReference]) -> Result<Secrets, ClusterError> {
     let mut values = Vec::new();
     let mut read: BTreeMap<&str, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
     for reference in needed {
@@ -136,47 +147,4 @@ async fn secrets(cluster: &Cluster, needed: &[SecretKeyReference]) -> Result<Sec
         values.extend(text.map(|text| (reference.clone(), text)));
     }
     Ok(values.into_iter().collect())
-}
-
-/// The machines of one PowerNodeClass, and where their requests may go.
-pub struct ClassOfMachines {
-    pub name: String,
-    pub machines: Vec<MachineConfig>,
-    pub policy: UrlPolicy,
-}
-
-/// Every PowerNodeClass that can be read; one that cannot is left out and said so.
-pub async fn racks(cluster: &Cluster) -> Result<Vec<ClassOfMachines>, ProviderError> {
-    let doing = || "reading the PowerNodeClasses".to_owned();
-    let unavailable = |error: ClusterError| ProviderError::Unavailable { doing: doing(), why: error.to_string() };
-    let mut racks = Vec::new();
-    for (name, object) in cluster.class_objects(OWN_GROUP, "PowerNodeClass", POWER).await.map_err(unavailable)? {
-        let spec: PowerNodeClassSpec = match serde_json::from_value(object["spec"].clone()) {
-            Ok(spec) => spec,
-            Err(error) => {
-                tracing::warn!(class = name, %error, "a PowerNodeClass cannot be read and is left out");
-                continue;
-            }
-        };
-        let secrets = secrets(cluster, &spec.needed_secrets()).await.map_err(unavailable)?;
-        let mut machines = Vec::new();
-        for machine in &spec.machines {
-            match configured(machine, &name, &secrets) {
-                Ok(config) => machines.push(config),
-                Err(why) => tracing::warn!(class = name, why, "a machine is left out"),
-            }
-        }
-        let rules = spec.allowed_hosts.iter().filter_map(|text| HostRule::parse(text)).collect();
-        racks.push(ClassOfMachines { policy: UrlPolicy::new(rules, spec.allow_http), name, machines });
-    }
-    Ok(racks)
-}
-
-fn configured(machine: &cluster::crd::PowerMachine, class: &str, secrets: &Secrets) -> Result<MachineConfig, String> {
-    let value = machine.to_config(class, secrets).map_err(|error| error.to_string())?;
-    // Deserializing quotes what it cannot read, and there are secrets in it.
-    let mut config: MachineConfig =
-        serde_json::from_value(value).map_err(|_| format!("machine {} is not described completely", machine.name))?;
-    config.labels.insert(CLASS_LABEL.to_owned(), class.to_owned());
-    Ok(config)
 }

@@ -23,9 +23,9 @@ impl Holders for MachineHolds {
         Ok(own.map(|(machine, held)| (machine, hold(held))).collect())
     }
 
-    async fn take(&self, machine: &str, claim: &Uid) -> Result<Hold, ProviderError> {
+    async fn take(&self, machine: &str, claim: &Uid, note: &str) -> Result<Hold, ProviderError> {
         let doing = format!("taking the machine {machine}");
-        self.cluster.take_machine(machine, claim).await.map(hold).map_err(|error| failed(&doing, &error))
+        self.cluster.take_machine(machine, claim, note).await.map(hold).map_err(|error| failed(&doing, &error))
     }
 
     async fn note(&self, machine: &str, claim: &Uid, note: &str) -> Result<(), ProviderError> {

@@ -3,7 +3,7 @@
 //! Classes change while we run, so the list of machines is read for each call; a function keeps none of it.
 
 use async_trait::async_trait;
-use cluster::Cluster;
+use cluster::{Cluster, ClusterError};
 use model::{Ensured, Gone, Instance, InstanceKey, InstanceRequest, Offering, Owned, Progress, Rebooted};
 use provider::{Change, Look, Provider, ProviderError};
 use provider_power::{
@@ -12,7 +12,10 @@ use provider_power::{
 use std::{collections::BTreeSet, sync::Arc};
 use url::Url;
 
-use super::{Clock, MachineHolds};
+use super::{
+    Clock, MachineHolds,
+    racks::{self, ClassOfMachines},
+};
 
 /// The class of machines that the environment names.
 const ENVIRONMENT_CLASS: &str = "default";
@@ -56,18 +59,24 @@ impl Rack {
     }
 
     async fn groups(&self) -> Result<Vec<Group>, ProviderError> {
+        self.grouped(self.classes().await?)
+    }
+
+    fn grouped(&self, classes: Vec<ClassOfMachines>) -> Result<Vec<Group>, ProviderError> {
         let mut groups = Vec::new();
         if !self.machines.is_empty() {
             groups.push(self.group(self.machines.clone(), self.policy.clone())?);
         }
-        for class in super::classes::racks(&self.cluster).await? {
-            match self.group(class.machines, class.policy) {
-                Ok(group) => groups.push(group),
-                // One class with a mistake does not stop the others.
-                Err(error) => tracing::warn!(class = class.name, %error, "a PowerNodeClass is left out"),
-            }
+        for class in classes.into_iter().filter(|class| !class.machines.is_empty()) {
+            groups.push(self.group(class.machines, class.policy)?);
         }
         Ok(groups)
+    }
+
+    async fn classes(&self) -> Result<Vec<ClassOfMachines>, ProviderError> {
+        let doing = "reading the PowerNodeClasses".to_owned();
+        let unavailable = |error: ClusterError| ProviderError::Unavailable { doing, why: error.to_string() };
+        racks::read(&self.cluster, &self.machines).await.map_err(unavailable)
     }
 
     fn group(&self, machines: Vec<MachineConfig>, policy: UrlPolicy) -> Result<Group, ProviderError> {
@@ -114,8 +123,15 @@ fn hosts(machine: &MachineConfig) -> Vec<HostRule> {
 #[async_trait]
 impl Look for Rack {
     async fn offerings(&self) -> Result<Vec<Offering>, ProviderError> {
+        // Whoever chooses a machine asks this, so here it is said once; claims and pods of the class hear it too.
+        let classes = self.classes().await?;
+        for class in &classes {
+            for problem in &class.problems {
+                tracing::warn!(class = class.name, problem, "a machine of a PowerNodeClass is left out");
+            }
+        }
         let mut offerings = Vec::new();
-        for group in self.groups().await? {
+        for group in self.grouped(classes)? {
             offerings.extend(group.power.offerings().await?);
         }
         Ok(offerings)
@@ -147,9 +163,7 @@ impl Change for Rack {
         let group = Rack::of(&groups, machine)?;
         // A claim has one machine: what it had of another group goes first.
         for other in groups.iter().filter(|other| other.names != group.names) {
-            if let Gone::InProgress { progress, look_again_seconds } =
-                other.power.ensure_gone(&request.key, None).await?
-            {
+            if let Some((progress, look_again_seconds)) = other.power.make_way(&request.key, request.epoch).await? {
                 return Ok(Ensured::InProgress { progress, look_again_seconds });
             }
         }

@@ -30,6 +30,8 @@ pub struct NodeHere {
     pub unhealthy: Option<Unhealthy>,
     /// `status.nodeInfo.kubeletVersion`, as in `v1.34.1`.
     pub kubelet_version: Option<String>,
+    /// When the last of its pods came, as the pods say: for a node without a claim that notes it.
+    pub last_came: Option<Timestamp>,
     /// When a machine of a rack was switched on or off last, or a command on it was undone. It then rests for the pool's cool-down.
     pub changed_at: Option<Timestamp>,
 }

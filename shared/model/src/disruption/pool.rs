@@ -17,8 +17,8 @@ pub struct PoolHere {
     pub spot_to_spot: bool,
     /// What a replacement has to save at least, in thousandths of what its nodes cost now (annotation `pilotlight.dev/minimum-saving`).
     pub minimum_saving: u32,
-    /// `spec.replicas` is set: its nodes are neither emptied nor consolidated.
-    pub fixed_size: bool,
+    /// `spec.replicas`: its nodes are neither emptied nor consolidated, and what has to leave is replaced one for one.
+    pub fixed_size: Option<FixedSize>,
     /// What a claim made now would carry; absent where nobody can tell.
     pub hash: Option<Hash>,
     pub class_hash: Option<Hash>,
@@ -33,6 +33,14 @@ pub struct PoolHere {
     pub rack: Option<RackTimes>,
     /// Replacements failed again and again: it is left alone for a while.
     pub paused: Option<Paused>,
+}
+
+/// A pool that has so many nodes, whatever pods there are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FixedSize {
+    pub replicas: u64,
+    /// Why it makes no nodes now, apart from that it makes none for pods: it is being deleted, or not ready.
+    pub closed: Option<String>,
 }
 
 /// `consolidateAfter`.

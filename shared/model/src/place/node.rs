@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{HostPort, NodeTerm, PodTerm, VolumeHandle};
-use crate::{Namespace, ObjectName, Resources, Taint, Toleration};
+use crate::{Labels, Namespace, ObjectName, Resources, Taint, Toleration};
 
 /// A node, or a claim that has none yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct PodThere {
     pub name: ObjectName,
     /// Position in `Scene::nodes`.
     pub node: usize,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     pub requests: Resources,
     /// Required terms: they keep other pods away.
     pub anti_affinity: Vec<PodTerm>,

@@ -1,10 +1,9 @@
 //! A pod that wants a place, with every rule it brings.
 
 use jiff::Timestamp;
-use std::collections::BTreeMap;
 
 use super::{PodTerm, Selector, Spread};
-use crate::{Namespace, ObjectName, Requirement, Resources, Toleration, Uid};
+use crate::{Labels, Namespace, ObjectName, Requirement, Resources, Toleration, Uid};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodToPlace {
@@ -15,12 +14,12 @@ pub struct PodToPlace {
     pub created_at: Option<Timestamp>,
     /// `spec.priority`. A higher one is placed first where limits do not suffice for all.
     pub priority: i32,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// What the scheduler counts: the larger of init containers and the sum of containers and sidecars, plus the overhead of its
     /// RuntimeClass; limits stand in for requests that are missing. The one place of `pods` that each pod takes is added by the solve.
     pub requests: Resources,
     /// `spec.nodeSelector`.
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: Labels,
     /// `nodeAffinity.required…nodeSelectorTerms`: one of them must hold. None at all asks for nothing; an empty term holds nowhere.
     pub node_affinity: Vec<NodeTerm>,
     pub preferred_node_affinity: Vec<Weighted<NodeTerm>>,
@@ -33,7 +32,7 @@ pub struct PodToPlace {
     pub spread: Vec<Spread>,
     /// What selects the pods of its kind: from the Services that select it and the controller that owns it. For the scheduler's
     /// default constraints; absent where nothing tells.
-    pub default_selector: Option<Selector>,
+    pub default_selector: Option<Box<Selector>>,
     pub tolerations: Vec<Toleration>,
     pub host_ports: Vec<HostPort>,
     pub volumes: Vec<Volume>,
@@ -42,7 +41,7 @@ pub struct PodToPlace {
     pub planned: Option<usize>,
     /// Why this pod cannot be placed at all, whatever the cluster: a volume claim that is lost, a quantity that is none. It gets
     /// this as its reason and stops nobody else.
-    pub invalid: Option<Invalid>,
+    pub invalid: Option<Box<Invalid>>,
 }
 
 impl PodToPlace {
@@ -54,9 +53,9 @@ impl PodToPlace {
             uid,
             created_at: None,
             priority: 0,
-            labels: BTreeMap::new(),
+            labels: Labels::new(),
             requests: Resources::new(),
-            node_selector: BTreeMap::new(),
+            node_selector: Labels::new(),
             node_affinity: vec![],
             preferred_node_affinity: vec![],
             affinity: vec![],

@@ -1,13 +1,11 @@
 //! Rules between pods: near each other, apart from each other, evenly spread.
 
-use std::collections::BTreeMap;
-
-use crate::{Namespace, Requirement};
+use crate::{Labels, Namespace, Requirement};
 
 /// A label selector. Empty it selects everything; where it is absent nothing is selected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Selector {
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// `matchExpressions`: In, NotIn, Exists, DoesNotExist. Another operator selects nothing.
     pub expressions: Vec<Requirement>,
 }

@@ -170,7 +170,7 @@ pub fn request(name: &str) -> InstanceRequest {
         annotations: text(&[("karpenter.sh/do-not-disrupt", "true")]),
         taints: vec![Taint { key: "sku".into(), value: "gpu".into(), effect: Effect::NoSchedule }],
         startup_taints: vec![Taint { key: "wait".into(), value: String::new(), effect: Effect::NoExecute }],
-        requests: BTreeMap::from([
+        requests: model::Resources::from([
             ("storage".to_owned(), "120Gi".parse().unwrap()),
             ("nvidia.com/gpu".to_owned(), "1".parse().unwrap()),
         ]),

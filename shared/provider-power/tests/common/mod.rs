@@ -173,7 +173,7 @@ impl Stage {
             annotations: BTreeMap::new(),
             taints: vec![],
             startup_taints: vec![],
-            requests: BTreeMap::new(),
+            requests: model::Resources::new(),
             class: BTreeMap::new(),
         }
     }

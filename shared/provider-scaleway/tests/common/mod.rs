@@ -210,7 +210,7 @@ pub fn request(commercial_type: &str, zone: &str) -> InstanceRequest {
         annotations: BTreeMap::new(),
         taints: vec![taint("sku", "gpu", Effect::NoSchedule)],
         startup_taints: vec![taint("pilotlight.dev/starting", "", Effect::NoExecute)],
-        requests: BTreeMap::new(),
+        requests: model::Resources::new(),
         class: kubeadm(),
     }
 }

@@ -37,7 +37,7 @@ pub trait Subject: Send + Sync {
             annotations: BTreeMap::new(),
             taints: vec![],
             startup_taints: vec![],
-            requests: BTreeMap::new(),
+            requests: model::Resources::new(),
             class: BTreeMap::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! The cloud behind the fake: things with names and owners, in tokio's time, and faults at chosen requests.
 
 use core::{fmt, time::Duration};
-use model::{Arch, CapacityType, Gpu, Instance, InstanceKey, InstanceState, Offering, OfferingId, Stock};
+use model::{Arch, CapacityType, Gpu, Instance, InstanceKey, InstanceState, Offering, OfferingId, Resources, Stock};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -279,7 +279,7 @@ pub(super) fn offering(size: &str) -> Offering {
         capacity_type: CapacityType::OnDemand,
     };
     let gpu = Some(Gpu { model: "L4".into(), count: 1, memory_mib: 24 * 1024, mig_capable: false });
-    let (capacity, labels) = (BTreeMap::new(), BTreeMap::new());
+    let (capacity, labels) = (Resources::new(), BTreeMap::new());
     Offering { id, gpu, capacity, arch: Arch::Amd64, price: None, labels, stock: Stock::Unknown }
 }
 

@@ -115,6 +115,7 @@ fn node(at: usize, of: &model::place::InstanceType, zone: &str, now: Timestamp) 
         nominated: None,
         unhealthy: None,
         kubelet_version: None,
+        last_came: None,
         changed_at: None,
     };
     Ok((there, here))
@@ -160,7 +161,7 @@ fn pool_here() -> PoolHere {
         moves_gpu_work: false,
         spot_to_spot: false,
         minimum_saving: 50,
-        fixed_size: false,
+        fixed_size: None,
         hash: None,
         class_hash: None,
         images: vec![],

@@ -194,7 +194,7 @@ fn requests(
             annotations: BTreeMap::new(),
             taints: Vec::new(),
             startup_taints: Vec::new(),
-            requests: BTreeMap::from([("storage".to_owned(), "120Gi".parse()?)]),
+            requests: model::Resources::from([("storage".to_owned(), "120Gi".parse()?)]),
             class,
         })
     };

@@ -117,7 +117,7 @@ fn here(rack: Option<RackTimes>) -> PoolHere {
         moves_gpu_work: false,
         spot_to_spot: false,
         minimum_saving: MINIMUM_SAVING,
-        fixed_size: false,
+        fixed_size: None,
         hash: None,
         class_hash: None,
         images: vec![],

@@ -277,6 +277,7 @@ impl<'a> Site<'a> {
             nominated: coming.then(|| "a pod that waits".to_owned()),
             unhealthy: None,
             kubelet_version: None,
+            last_came: None,
             changed_at: None,
         })
     }
@@ -293,7 +294,7 @@ fn bound(pod: &Pod, node: usize) -> PodThere {
         namespace: pod.wanted.namespace.clone(),
         name: pod.wanted.name.clone(),
         node,
-        labels: BTreeMap::new(),
+        labels: model::Labels::new(),
         requests: pod.wanted.requests.clone(),
         anti_affinity: vec![],
         host_ports: vec![],

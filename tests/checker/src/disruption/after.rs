@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{NodeFacts, Situation, moves as moves_on};
-use crate::answer::{Answer, DisruptionAnswer, MoveAnswer, PodAnswer};
+use super::candidates::is_unsettled;
+use super::facts::{NodeFacts, Situation, is_ignored, moves as moves_on};
+use crate::answer::{Answer, ClaimAnswer, DisruptionAnswer, MoveAnswer, PodAnswer};
 use crate::cluster::Role;
 use crate::placement::Placement;
 use crate::pods::{full_name, name, node_name};
@@ -46,7 +47,7 @@ fn whole(situation: &Situation<'_>, nodes: &[NodeFacts<'_>], command: &Disruptio
             let waits = matches!(command.reason.as_str(), "Expired" | "Drifted")
                 && node.termination_grace()
                 && situation.held(pod).is_some();
-            let of_no_use = command.reason == "Empty";
+            let of_no_use = command.reason == "Empty" && is_ignored(pod);
             match told.remove(pod.name.as_str()) {
                 None if waits || of_no_use => {}
                 None => say(format!("{} loses its node {} and is told nothing", pod.name, node.name)),
@@ -57,8 +58,11 @@ fn whole(situation: &Situation<'_>, nodes: &[NodeFacts<'_>], command: &Disruptio
                 Some(one) => {
                     let to = one.to.as_deref().and_then(|to| to.strip_prefix("node/"));
                     let to = to.and_then(|name| nodes.iter().find(|node| node.name == name));
-                    if to.is_some_and(|to| !to.initialized || to.is_disrupted()) {
+                    if to.is_some_and(|to| !to.initialized || to.is_disrupted() || !to.is_ready()) {
                         say(format!("{} is sent to {:?}, which is not up or goes itself", pod.name, one.to));
+                    }
+                    if command.reason == "Underutilized" && to.is_some_and(is_unsettled) {
+                        say(format!("{} is sent to {:?}, which changed a short while ago", pod.name, one.to));
                     }
                 }
             }
@@ -75,7 +79,10 @@ fn broken(situation: &Situation<'_>, answer: &Answer, commands: &[&DisruptionAns
     let moves: BTreeMap<&str, &MoveAnswer> =
         commands.iter().flat_map(|one| one.moves.iter().flatten()).map(|one| (one.pod.as_str(), one)).collect();
     let mut found = Vec::new();
-    let objects = without(situation, answer, &gone, &moves);
+    let mut objects = without(situation, answer, &gone, &moves);
+    // Pools of fixed size make nodes for nodes, and no others: that is judged with the nodes that go.
+    let makes = |pool: &str| commands.iter().flat_map(|one| &one.replacements).any(|claim| claim.node_pool == pool);
+    objects.pools.iter_mut().filter(|pool| makes(pool.name())).for_each(|pool| pool.spec.replicas = None);
     let cluster = Cluster::new(objects, situation.catalog);
     let sent = moves.values().filter_map(|one| {
         let (namespace, name) = one.pod.split_once('/')?;
@@ -89,7 +96,16 @@ fn broken(situation: &Situation<'_>, answer: &Answer, commands: &[&DisruptionAns
     };
     let placement = Placement::new(&cluster, situation.catalog, &judged, &mut found);
     rules::placing(&Topology::new(&placement), &judged, &mut found);
+    // What replaces a node of a fixed number need not be for anybody.
+    let for_nobody = |claim: &&ClaimAnswer| is_fixed(situation, &claim.node_pool) && claim.pods.is_empty();
+    let fine: Vec<String> =
+        judged.claims.iter().filter(for_nobody).map(|claim| format!("claim/{} is for no pod", claim.name)).collect();
+    found.retain(|one| !fine.contains(&one.message));
     found
+}
+
+fn is_fixed(situation: &Situation<'_>, pool: &str) -> bool {
+    situation.cluster.pool(pool).is_some_and(|pool| pool.spec.replicas.is_some())
 }
 
 /// The objects without the nodes and their pods; those that move have no node yet. Pods that waited for room on a node have it.

@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::NodeFacts;
-use super::when;
-use super::{Ways, is_up};
+use super::{Ways, health, is_up, when};
 use crate::answer::DisruptionAnswer;
 use crate::objects::NodeBudget;
 use crate::{Rule, Violation};
@@ -19,8 +18,16 @@ pub fn check(nodes: &[NodeFacts<'_>], commands: &[DisruptionAnswer], ways: Ways,
             continue;
         }
         for name in &command.nodes {
-            let pool = nodes.iter().find(|node| node.name == name).and_then(|node| node.pool_label);
-            *by_pool.entry(pool.unwrap_or_default()).or_default().entry(&command.reason).or_default() += 1;
+            let node = nodes.iter().find(|node| node.name == name);
+            // What goes by itself asks nobody, and what is sick does not stand in its own way.
+            let counted = |node: &NodeFacts<'_>| !node.is_ready() || health::is_about_to_go(node);
+            if command.reason == "Unhealthy" && node.is_some_and(counted) {
+                continue;
+            }
+            let pool = node.and_then(|node| node.pool_label);
+            // What is not ready is counted before it goes, and only once.
+            let more = usize::from(ways == Ways::Karpenters || node.is_none_or(NodeFacts::is_ready));
+            *by_pool.entry(pool.unwrap_or_default()).or_default().entry(&command.reason).or_default() += more;
         }
     }
     for (pool, reasons) in by_pool {

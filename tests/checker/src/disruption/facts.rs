@@ -144,10 +144,12 @@ impl<'a> NodeFacts<'a> {
 
     /// The first pod that keeps it from being empty.
     pub fn busy(&self) -> Option<&'a PodFacts> {
-        self.moving().find(|pod| {
-            let ignored = note(&pod.pod.metadata.annotations, "pilotlight.dev/ignored-when-idle") == Some("true");
-            !ignored && disturbance(pod) > 0.0
-        })
+        self.moving().find(|pod| !is_ignored(pod) && disturbance(pod) > 0.0)
+    }
+
+    /// Whether it has pods that nobody ignores, whatever they cost.
+    pub fn has_pods(&self) -> bool {
+        self.moving().any(|pod| !is_ignored(pod))
     }
 
     /// A note on the Node or on its claim.
@@ -207,6 +209,12 @@ impl<'a> NodeFacts<'a> {
         initialized.unwrap_or_else(|| self.created())
     }
 
+    /// When a machine of one's own came on.
+    pub fn switched_on(&self) -> Option<Timestamp> {
+        let conditions = &self.claim.filter(|_| self.is_rack())?.status.conditions;
+        conditions.iter().find(|one| one.type_ == "Registered").map(|one| one.last_transition_time.0)
+    }
+
     /// When a pod came or went last, as far as anybody knows.
     pub fn last_event(&self) -> Timestamp {
         let noted = self.claim.and_then(|claim| claim.status.last_pod_event_time.as_deref()?.parse().ok());
@@ -215,7 +223,7 @@ impl<'a> NodeFacts<'a> {
             let scheduled = conditions.iter().find(|one| one.type_ == "PodScheduled" && one.status == "True")?;
             scheduled.last_transition_time.as_ref().map(|time| time.0)
         };
-        let came = self.moving().filter_map(|pod| bound(&pod)).max().filter(|_| self.claim.is_some());
+        let came = self.moving().filter_map(|pod| bound(&pod)).max();
         noted.unwrap_or_else(|| came.map_or(self.up_since(), |came| came.max(self.up_since())))
     }
 
@@ -318,4 +326,9 @@ fn is_unready(pod: &Pod) -> bool {
 fn is_healthy(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Running");
     !is_terminating(pod) && ready(pod).unwrap_or(node_name(pod).is_some() && phase == "Running")
+}
+
+/// A pod that keeps no node, and gets none of its own when it goes.
+pub fn is_ignored(pod: &PodFacts) -> bool {
+    note(&pod.pod.metadata.annotations, "pilotlight.dev/ignored-when-idle") == Some("true")
 }

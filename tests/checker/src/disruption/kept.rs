@@ -3,7 +3,7 @@
 use super::budgets::{allowed, going};
 use super::candidates::{forbidden, restless};
 use super::facts::{NodeFacts, Situation, gpus};
-use super::{Ways, when};
+use super::{Ways, health, when};
 use crate::answer::{Answer, KeptAnswer};
 use crate::{Rule, Violation};
 
@@ -63,15 +63,20 @@ fn untrue(
         "SeveralPodDisruptionBudgets" => held("PodDisruptionBudgets"),
         "FixedSize" => node.pool.is_some_and(|pool| pool.spec.replicas.is_some()),
         "ConsolidateAfterNever" => when::duration(after).is_none(),
-        "WithinConsolidateAfter" | "WithinIdleWindow" | "WithinMinimumOnTime" => restless(node).is_some(),
-        "NotEmpty" => policy != "WhenEmptyOrUnderutilized" && policy != "Balanced" && node.busy().is_some(),
+        "WithinConsolidateAfter" | "WithinIdleWindow" | "WithinMinimumOnTime" | "CoolingDown" => {
+            restless(node).is_some()
+        }
+        "NotEmpty" => policy != "WhenEmptyOrUnderutilized" && policy != "Balanced" && node.has_pods(),
         "GpuWork" => node.moving().any(|pod| gpus(pod) > 0.0),
         "PriceUnknown" => situation.paid(node).is_none(),
         "SpotToSpot" => situation.paid(node).is_some_and(|paid| paid.capacity_type == "spot"),
         "NotWorthTheDisturbance" => policy == "Balanced",
         "Destination" => moves().any(|one| one.to.as_deref() == Some(place.as_str())),
         "Budget" => spent(nodes, node, answer),
-        "NoOtherPlace" => node.moving().next().is_some(),
+        "DoNotRepair" => node.is_noted("karpenter.sh/do-not-repair"),
+        "CorrelatedFailure" => health::fails_with_others(node, nodes),
+        "BackingOff" => node.pool_note("pilotlight.dev/replacement-back-off").is_some(),
+        "NoOtherPlace" => node.moving().next().is_some() || node.pool.is_some_and(|pool| pool.spec.replicas.is_some()),
         "NotCheaper" | "SavingTooSmall" | "OutOfTime" => true,
         // Nothing in files says so.
         _ => false,
@@ -81,11 +86,12 @@ fn untrue(
     }
     // What has to leave is not kept to save money, and what nobody uses is not kept at all.
     let about_money = ["NotCheaper", "SavingTooSmall", "SpotToSpot", "NotWorthTheDisturbance", "GpuWork", "NotEmpty"];
-    let leaves = node.expired() || node.drifted(situation.catalog).is_some();
+    let leaves = node.expired() || node.drifted(situation.catalog).is_some() || health::is_sick(node);
     if about_money.contains(&kept.code.as_str()) && leaves && node.pool.is_some() {
         return Some("it is too old or not what it should be".to_owned());
     }
-    let may_go = forbidden(situation, node, "Empty", Ways::Ours).is_none() && !expected;
+    // Pods of no cost keep it where they have no room elsewhere.
+    let may_go = forbidden(situation, node, "Empty", Ways::Ours).is_none() && !expected && !node.has_pods();
     let of_no_use = may_go && !moves().any(|one| one.to.as_deref() == Some(place.as_str()));
     (of_no_use && kept.code != "Budget").then(|| "nobody uses it, and nothing holds it".to_owned())
 }
@@ -95,7 +101,7 @@ fn spent(nodes: &[NodeFacts<'_>], node: &NodeFacts<'_>, answer: &Answer) -> bool
     let Some(pool) = node.pool_label else { return false };
     let of_pool = |name: &&String| nodes.iter().any(|node| node.name == *name && node.pool_label == Some(pool));
     let gone = answer.disruptions.iter().flat_map(|command| &command.nodes).filter(of_pool).count();
-    ["Empty", "Underutilized", "Expired", "Drifted"]
+    ["Empty", "Underutilized", "Expired", "Drifted", "Unhealthy"]
         .iter()
         .filter_map(|reason| allowed(nodes, pool, reason))
         // A set may be too large for what one node alone would not pass.

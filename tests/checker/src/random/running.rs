@@ -51,7 +51,25 @@ pub fn objects(draw: &mut Draw, themes: &[Theme], types: &[Value]) -> Vec<Value>
             objects.push(pod_budget(draw, number));
         }
     }
+    if has(Theme::Drift) && draw.chance(40) {
+        fix_size(draw, &mut objects);
+    }
     objects
+}
+
+/// The first pool has as many nodes as there are, or a limit of one more.
+fn fix_size(draw: &mut Draw, objects: &mut [Value]) {
+    let of_pool =
+        |object: &&Value| object["kind"] == "Node" && object["metadata"]["labels"]["karpenter.sh/nodepool"] == "pool-0";
+    let nodes = objects.iter().filter(of_pool).count();
+    let limits = draw.chance(50).then(|| json!({"nodes": (nodes + 1).to_string()}));
+    let pool = objects.iter_mut().find(|object| object["metadata"]["name"] == "pool-0");
+    if let Some(spec) = pool.and_then(|pool| pool["spec"].as_object_mut()) {
+        spec.remove("weight");
+        spec.remove("limits");
+        spec.insert("replicas".to_owned(), json!(nodes));
+        spec.extend(limits.map(|limits| ("limits".to_owned(), limits)));
+    }
 }
 
 /// What a pool says about taking its nodes away.

@@ -40,6 +40,15 @@ fn is_strange(pod: &PodFacts) -> bool {
     if demanded.any(|one| !one.makes_sense()) || constraints(pod).iter().any(|one| one.max_skew < 1) {
         return true;
     }
+    let affinity = pod.pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref()?.node_affinity.as_ref());
+    let required = affinity.and_then(|one| one.required_during_scheduling_ignored_during_execution.as_ref());
+    let is_part = |(name, amount): (&String, &quantity::Amount)| {
+        name.contains('/') && !name.contains("kubernetes.io/") && amount % ONE != 0
+    };
+    // A rule without a term and a part of a device are refused by the API server.
+    if required.is_some_and(|one| one.node_selector_terms.is_empty()) || pod.requests.iter().any(is_part) {
+        return true;
+    }
     let own = |key: &str| key.split('/').next().is_some_and(|domain| domain.ends_with("karpenter.sh"));
     pod.demand.keys().into_iter().any(|key| key == HOSTNAME || (own(key) && !WELL_KNOWN.contains(&key)))
         || pod.demand.keys().contains(NODE_POOL) && pod.demand.terms.len() > 1

@@ -47,13 +47,17 @@ pub struct Constraint {
     pub min_domains: usize,
     honor_affinity: bool,
     honor_taints: bool,
+    /// The keys of all constraints that the pod must keep. A node that lacks one of them takes part in none.
+    keys: Vec<String>,
     selector: Option<LabelSelector>,
 }
 
 /// The constraints of a pod that must hold.
 pub fn constraints(pod: &PodFacts) -> Vec<Constraint> {
     let all = pod.pod.spec.iter().flat_map(|spec| spec.topology_spread_constraints.iter().flatten());
-    all.filter(|one| one.when_unsatisfiable == "DoNotSchedule").map(|one| Constraint::new(one, pod)).collect()
+    let hard: Vec<&TopologySpreadConstraint> = all.filter(|one| one.when_unsatisfiable == "DoNotSchedule").collect();
+    let keys: Vec<String> = hard.iter().map(|one| normal(&one.topology_key).to_owned()).collect();
+    hard.into_iter().map(|one| Constraint { keys: keys.clone(), ..Constraint::new(one, pod) }).collect()
 }
 
 impl Constraint {
@@ -74,6 +78,7 @@ impl Constraint {
             min_domains: one.min_domains.and_then(|count| usize::try_from(count).ok()).unwrap_or(1),
             honor_affinity: one.node_affinity_policy.as_deref() != Some("Ignore"),
             honor_taints: one.node_taints_policy.as_deref() == Some("Honor"),
+            keys: vec![],
             selector,
         }
     }
@@ -88,8 +93,8 @@ impl Constraint {
         let (demand, tolerations) =
             (self.honor_affinity.then_some(&pod.demand), self.honor_taints.then_some(tolerations));
         format!(
-            "{} {} {} {} {:?} {demand:?} {tolerations:?}",
-            pod.namespace, self.key, self.max_skew, self.min_domains, self.selector
+            "{} {} {} {} {:?} {:?} {demand:?} {tolerations:?}",
+            pod.namespace, self.key, self.max_skew, self.min_domains, self.selector, self.keys
         )
     }
 
@@ -101,7 +106,11 @@ impl Constraint {
                 Place::Machine(_) => place.refuses(&owner.demand).is_none(),
                 Place::Fresh(fresh) => fresh.nodes().any(|node| fresh.may_accept(node, &owner.demand)),
             };
-        tolerated && accepted
+        let labelled = match place {
+            Place::Machine(machine) => self.keys.iter().all(|key| machine.labels.contains_key(key)),
+            Place::Fresh(_) => true,
+        };
+        tolerated && accepted && labelled
     }
 
     /// Every domain that anybody could mean, for a pod with this demand.

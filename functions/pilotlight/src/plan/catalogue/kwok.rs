@@ -19,14 +19,14 @@ const RESERVATION: &str = "karpenter.kwok.sh/reservation-id";
 /// Of a type that does not say how many pods it takes.
 const USUAL_PODS: &str = "110";
 
+/// Keys are in small letters here: see [`in_small_letters`].
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Entry {
     #[serde(default)]
     name: String,
     #[serde(default)]
     architecture: String,
-    #[serde(default)]
+    #[serde(default, rename = "operatingsystems")]
     operating_systems: Vec<String>,
     #[serde(default)]
     resources: BTreeMap<String, Value>,
@@ -35,13 +35,12 @@ struct Entry {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
 struct EntryOffering {
     #[serde(default)]
     price: f64,
     #[serde(default)]
     available: Option<bool>,
-    #[serde(default)]
+    #[serde(default, rename = "reservationcapacity")]
     reservation_capacity: u32,
     #[serde(default)]
     requirements: Vec<EntryRequirement>,
@@ -56,7 +55,8 @@ struct EntryRequirement {
 }
 
 /// The catalogue, and the prices as they are written.
-pub fn read(value: Value) -> Result<(Catalogue, Vec<Vec<f64>>), String> {
+pub fn read(mut value: Value) -> Result<(Catalogue, Vec<Vec<f64>>), String> {
+    in_small_letters(&mut value, &["offerings", "requirements"]);
     let entries: Vec<Entry> = typed(value)?;
     let mut seen = BTreeSet::new();
     let (mut types, mut prices) = (Vec::new(), Vec::new());
@@ -72,6 +72,19 @@ pub fn read(value: Value) -> Result<(Catalogue, Vec<Vec<f64>>), String> {
         prices.push(entry.offerings.iter().map(|offering| offering.price).collect());
     }
     Ok((Catalogue { types }, prices))
+}
+
+/// Go does not mind the case of keys, and Karpenter's own files have both. `below` are the lists that this holds for too, each in
+/// the one before; names of resources stay as they are.
+fn in_small_letters(list: &mut Value, below: &[&str]) {
+    for fields in list.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        *fields = std::mem::take(fields).into_iter().map(|(key, value)| (key.to_lowercase(), value)).collect();
+        if let Some((first, rest)) = below.split_first()
+            && let Some(list) = fields.get_mut(*first)
+        {
+            in_small_letters(list, rest);
+        }
+    }
 }
 
 fn instance_type(entry: &Entry) -> Result<InstanceType, String> {

@@ -23,7 +23,7 @@ struct OwnType {
     #[serde(default)]
     labels: BTreeMap<String, String>,
     capacity: BTreeMap<String, Value>,
-    /// The capacity, if nothing is held back.
+    /// What is left of the capacity, where something is held back.
     #[serde(default)]
     allocatable: BTreeMap<String, Value>,
     #[serde(default)]
@@ -72,7 +72,9 @@ pub fn read(value: Value) -> Result<(Catalogue, Vec<Vec<f64>>), String> {
 
 fn instance_type(given: &OwnType) -> Result<InstanceType, String> {
     let capacity = amounts("capacity", &given.capacity)?;
-    let allocatable = amounts("allocatable", &given.allocatable)?;
+    // What is not said of it is not held back: a type that names its CPU takes pods all the same.
+    let mut allocatable = capacity.clone();
+    allocatable.extend(amounts("allocatable", &given.allocatable)?);
     let mut labels = given.labels.clone();
     labels.entry(names::ARCH.to_owned()).or_insert_with(|| "amd64".to_owned());
     labels.entry(names::OS.to_owned()).or_insert_with(|| "linux".to_owned());
@@ -95,7 +97,7 @@ fn instance_type(given: &OwnType) -> Result<InstanceType, String> {
     Ok(InstanceType {
         name: given.name.clone(),
         requirements: required(&labels),
-        allocatable: if allocatable.is_empty() { capacity.clone() } else { allocatable },
+        allocatable,
         capacity,
         volume_limits: given.volume_limits.clone(),
         offerings,

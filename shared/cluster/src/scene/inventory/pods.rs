@@ -94,7 +94,7 @@ fn pod(source: &SceneSource, volumes: &Lookup<'_>, raw: &KubePod, budgets: &[&Se
         started_at: pod.started_at,
         budgets: budgets.iter().filter(|one| rules::selects(&one.selector, labels)).map(|one| one.at).collect(),
         unready: rules::is_unready(raw),
-        stays: rules::stays_on_disrupted(&pod),
+        stays: pod.is_left_by_drains(),
         cost: cost.and_then(|text| text.parse().ok()).unwrap_or(0),
         priority: waiting::priority(source, spec),
     })

@@ -49,7 +49,7 @@ pub(super) fn pool(given: Option<&NodePool>, told: &Told) -> PoolHere {
         moves_gpu_work: note(names::CONSOLIDATE_GPU) == Some("true"),
         spot_to_spot: note(names::SPOT_TO_SPOT) == Some("true"),
         minimum_saving: note(names::MINIMUM_SAVING).and_then(saving).unwrap_or(USUAL_SAVING),
-        fixed_size: pool.spec.replicas.is_some(),
+        fixed_size: None,
         hash: given.map(hash),
         class_hash: now.hash,
         images: now.images,

@@ -2,7 +2,7 @@
 
 use super::*;
 use model::{
-    Arch, CapacityType, Offering, OfferingId, Price, Scope, Stock, StockMemory, Unavailable,
+    Arch, CapacityType, Effect, Offering, OfferingId, Price, Scope, Stock, StockMemory, Taint, Unavailable,
     place::{NodeStage, NodeThere},
 };
 
@@ -86,4 +86,46 @@ fn a_machine_is_there_once() {
     assert_eq!(left, ["nodes 1", "nodes 0"]);
     let types = catalogue(&machines, &StockMemory::default(), now()).types;
     assert!(types[0].requirements.iter().all(|one| one.key != "kubernetes.io/hostname"));
+}
+
+/// How often a machine called `box`, whose Node is called `ws-1`, is left when this Node is there.
+fn left(called: &str, instance_type: Option<&str>, stage: NodeStage, taints: &[&str]) -> i128 {
+    let machine = offering("box", None, CapacityType::OnDemand, &[("kubernetes.io/hostname", "ws-1")]);
+    let taint = |key: &&str| Taint { key: (*key).to_owned(), value: String::new(), effect: Effect::NoSchedule };
+    let labels = instance_type.map(|own| ("node.kubernetes.io/instance-type".to_owned(), own.to_owned()));
+    let node = NodeThere {
+        name: model::ObjectName::new(called).unwrap(),
+        stage,
+        labels: labels.into_iter().collect(),
+        taints: taints.iter().map(taint).collect(),
+        startup_taints: vec![],
+        allocatable: Default::default(),
+        promised: Default::default(),
+        pool: None,
+        deleting: false,
+        volume_limits: Default::default(),
+    };
+    machine_quotas(&[machine], &[node])[0].remaining["nodes"].thousandths() / 1000
+}
+
+#[test]
+fn a_machine_that_is_up_is_known_by_the_name_of_its_node() {
+    let up = NodeStage::Initialized;
+    assert_eq!(left("ws-1", None, up, &[]), 0);
+    assert_eq!(left("box", None, up, &[]), 1, "its Node has another name");
+    assert_eq!(left("ws-1", Some("other"), up, &[]), 1, "it says itself what it is");
+    assert_eq!(left("ws-1", None, NodeStage::InFlight, &[]), 1, "a claim has a name of its own");
+    assert_eq!(left("n", Some("box"), NodeStage::InFlight, &[]), 0);
+}
+
+#[test]
+fn a_machine_that_was_switched_off_can_be_had_though_its_node_stays() {
+    let off = ["karpenter.sh/disrupted", "node.kubernetes.io/unreachable"];
+    for own in [None, Some("box")] {
+        assert_eq!(left("ws-1", own, NodeStage::Initialized, &off), 1);
+        assert_eq!(left("ws-1", own, NodeStage::Initialized, &off[..1]), 0, "it is being emptied");
+        assert_eq!(left("ws-1", own, NodeStage::Initialized, &off[1..]), 1, "somebody else did it");
+        let cordoned = [off[1], "node.kubernetes.io/unschedulable"];
+        assert_eq!(left("ws-1", own, NodeStage::Initialized, &cordoned), 0, "somebody works on it");
+    }
 }

@@ -77,3 +77,53 @@ fn a_pool_that_cannot_be_read_is_closed_and_names_the_field() {
     let twice = json!({ "taints": [{ "key": "a", "effect": "NoSchedule" }], "startupTaints": [{ "key": "a", "value": "b", "effect": "NoSchedule" }] });
     check(template(json!({ "spec": twice })), "a:NoSchedule is there twice");
 }
+
+#[test]
+fn a_pool_that_no_api_server_would_have_taken_is_closed_and_names_the_field() {
+    let check = |given: Value, words: &str| {
+        let read = read_scene(&SceneSource { pools: vec![pool("bad", given.clone())], ..SceneSource::default() });
+        let closed = read.scene.pools[0].closed.clone().unwrap_or_default();
+        assert!(closed.contains(words) && read.problems.len() == 1, "{given}: {closed}");
+    };
+    let labelled = |key: &str, value: &str| template(json!({ "metadata": { "labels": { key: value } } }));
+    let requires = |key: &str, values: Value| {
+        template(json!({ "spec": { "requirements": [{ "key": key, "operator": "NotIn", "values": values }] } }))
+    };
+    let tainted = |taint: Value| template(json!({ "spec": { "taints": [taint] } }));
+    let budget = |budget: Value| json!({ "spec": { "disruption": { "budgets": [{ "nodes": "1" }, budget] } } });
+    check(labelled("team", "a b!"), "metadata.labels.team");
+    check(labelled("team", &"v".repeat(64)), "metadata.labels.team");
+    check(labelled("a/b/c", "x"), "metadata.labels: \"a/b/c\"");
+    check(labelled("A.com/b", "x"), "metadata.labels");
+    check(requires("", json!(["x"])), "requirements[0].key");
+    check(requires("a", json!(["x", "-"])), "requirements[0].values");
+    check(tainted(json!({ "key": "", "effect": "NoSchedule" })), "taints[0].key");
+    check(tainted(json!({ "key": "a", "value": "b c", "effect": "NoSchedule" })), "taints[0].value");
+    let startup = json!({ "startupTaints": [{ "key": "a/", "effect": "NoSchedule" }] });
+    check(template(json!({ "spec": startup })), "startupTaints[0].key");
+    for soon in ["soon", "", "5", "h", "1.5h", "5d", "-5m"] {
+        check(template(json!({ "spec": { "expireAfter": soon } })), "spec.expireAfter");
+    }
+    check(template(json!({ "spec": { "terminationGracePeriod": "Never" } })), "terminationGracePeriod");
+    check(json!({ "spec": { "disruption": { "consolidateAfter": "later" } } }), "consolidateAfter");
+    check(json!({ "spec": { "disruption": { "consolidationPolicy": "Always" } } }), "consolidationPolicy");
+    for nodes in ["110%", "%", "-1", "many", ""] {
+        check(budget(json!({ "nodes": nodes })), "budgets[1].nodes");
+    }
+    check(budget(json!({ "reasons": ["Whim"] })), "budgets[1].reasons");
+    check(budget(json!({ "schedule": "0 9 * * *" })), "budgets[1]: schedule and duration");
+    check(budget(json!({ "schedule": "0 9", "duration": "1h" })), "budgets[1].schedule");
+    check(budget(json!({ "schedule": "@daily", "duration": "90s" })), "budgets[1].duration");
+}
+
+#[test]
+fn a_pool_with_everything_that_may_be_said_is_open() {
+    let budgets = json!([{ "nodes": "100%" }, { "nodes": "0", "reasons": ["Empty", "Unhealthy"] },
+        { "nodes": "5", "schedule": "0 9 * * mon-fri", "duration": "8h30m" }, { "schedule": "@daily", "duration": "10m0s" }]);
+    let labels = json!({ "team": "", "example.com/a.b_c-d": "v".repeat(63), "UPPER": "1" });
+    let spec = json!({ "expireAfter": "1h30m", "terminationGracePeriod": "0s",
+        "taints": [{ "key": "example.com/gpu", "effect": "NoSchedule" }] });
+    let given = json!({ "spec": { "template": { "metadata": { "labels": labels }, "spec": spec },
+        "disruption": { "consolidateAfter": "Never", "consolidationPolicy": "Balanced", "budgets": budgets } } });
+    assert_eq!(read(pool("gpu", given)).closed, None);
+}

@@ -50,10 +50,30 @@ fn what_cannot_be_read_is_the_pods_own_reason_and_names_the_field() {
     check(spread(json!({ "maxSkew": 0 })), "spec.topologySpreadConstraints[0].maxSkew");
     check(spread(json!({ "topologyKey": "" })), "topologyKey");
     check(spread(json!({ "whenUnsatisfiable": "Maybe" })), "whenUnsatisfiable");
-    let term = json!([{ "matchExpressions": [{ "key": "a", "operator": "Near" }] }]);
-    let affinity =
-        json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": term } } });
-    check(json!({ "affinity": affinity }), "nodeSelectorTerms[0].matchExpressions[0].operator");
+    check(needs(json!([requires("Near", json!([]))])), "nodeSelectorTerms[0].matchExpressions[0].operator");
+    check(needs(json!([requires("Gt", json!(["-5"]))])), "nodeSelectorTerms[0].matchExpressions[0].values");
+    check(needs(json!([])), "nodeSelectorTerms is empty");
+    let half = container(json!({ "nvidia.com/gpu": "500m" }));
+    check(json!({ "containers": [half] }), "spec.containers[0].resources.requests.nvidia.com/gpu is 500m");
+    let limited = json!({ "name": "c", "resources": { "limits": { "nvidia.com/gpu": "1500m" } } });
+    check(json!({ "initContainers": [limited] }), "spec.initContainers[0].resources.limits.nvidia.com/gpu");
+}
+
+fn needs(terms: Value) -> Value {
+    let required = json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms } });
+    json!({ "affinity": { "nodeAffinity": required } })
+}
+
+fn requires(operator: &str, values: Value) -> Value {
+    json!({ "matchExpressions": [{ "key": "a", "operator": operator, "values": values }] })
+}
+
+#[test]
+fn an_empty_term_matches_no_node_and_others_beside_it_still_do() {
+    let (code, why) = refused(&source_of(waiting(json!({ "spec": needs(json!([{}, {}])) }))));
+    assert!(code == "LabelsNotMet" && why.contains("empty term"), "{code}: {why}");
+    let other = needs(json!([{}, requires("Gt", json!(["0"]))]));
+    assert!(placing(&source_of(waiting(json!({ "spec": other })))).invalid.is_none());
 }
 
 #[test]

@@ -29,6 +29,8 @@ fn a_pod_that_the_scheduler_gave_up_on_is_placed_and_others_say_why_not() {
     check(owned("ReplicaSet"), None);
     check(owned("DaemonSet"), Some(("NotProvisionable", "DaemonSet")));
     check(owned("Node"), Some(("NotProvisionable", "static")));
+    let without_controller = json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "o", "uid": "o" });
+    check(json!({ "metadata": { "ownerReferences": [without_controller] } }), Some(("NotProvisionable", "DaemonSet")));
     check(json!({ "status": { "nominatedNodeName": "n" } }), Some(("NotProvisionable", "node n")));
     check(json!({ "status": { "conditions": [] } }), Some(("NotProvisionable", "has not said")));
     let gated = json!({ "spec": { "schedulingGates": [{ "name": "quota" }] },
@@ -49,6 +51,33 @@ fn what_has_ended_or_never_began_is_nowhere() {
         let read = read_scene(&source_of(waiting(over)));
         assert!(read.scene.pods.is_empty() && read.left_out.is_empty() && read.problems.is_empty());
     }
+}
+
+#[test]
+fn a_pod_on_its_node_counts_there_whatever_of_it_cannot_be_read() {
+    let check = |spec: Value, unread: &[&str], counted: (&[&str], usize, usize)| {
+        let container = json!({ "name": "main", "resources": { "requests": { "cpu": "3" } },
+            "ports": [{ "containerPort": 80, "hostPort": 80 }] });
+        let spec = with(json!({ "containers": [container] }), spec);
+        let pods = vec![object(running("odd", "n", json!({ "spec": spec })))];
+        let read =
+            read_scene(&SceneSource { pods, nodes: vec![object(node("n", json!({})))], ..SceneSource::default() });
+        let there = &read.scene.bound[0];
+        let found = (amounts(&there.requests), there.host_ports.len(), there.anti_affinity.len());
+        assert_eq!(found, (counted.0.iter().map(|one| (*one).to_owned()).collect(), counted.1, counted.2));
+        let said: Vec<&str> = read.problems.iter().map(|one| one.why.as_str()).collect();
+        assert!(said.len() == usize::from(!unread.is_empty()), "{said:?}");
+        assert!(unread.iter().all(|word| said[0].contains(word)), "{said:?}");
+    };
+    let required = "requiredDuringSchedulingIgnoredDuringExecution";
+    let nowhere = json!({ "nodeSelectorTerms": [{ "matchExpressions": [{ "key": "x", "operator": "In" }] }] });
+    check(json!({ "affinity": { "nodeAffinity": { required: nowhere } } }), &[], (&["cpu 3"], 1, 0));
+    let apart = json!([{ "topologyKey": "" }, { "topologyKey": "zone" }]);
+    let apart = json!({ "affinity": { "podAntiAffinity": { required: apart } } });
+    check(apart, &["podAntiAffinity", "[0].topologyKey"], (&["cpu 3"], 1, 1));
+    let ports = json!({ "name": "main", "resources": { "requests": { "cpu": "lots" } },
+        "ports": [{ "containerPort": 1, "hostPort": 90000 }, { "containerPort": 1, "hostPort": 81 }] });
+    check(json!({ "containers": [ports] }), &["requests.cpu", "ports[0]"], (&[], 1, 0));
 }
 
 #[test]
@@ -103,8 +132,8 @@ fn pods_of_a_node_that_goes_are_placed_anew_unless_they_stay_for_now() {
     check(web(), json!([budget(json!({ "maxUnavailable": 1 }))]), true);
     check(json!({}), json!([budget(json!({ "maxUnavailable": 0 }))]), true);
     check(web(), json!([budget(json!({ "maxUnavailable": 1 })), budget(json!({ "minAvailable": 1 }))]), false);
-    let stays_anyway = json!({ "spec": { "tolerations": [{ "operator": "Exists" }] } });
-    check(with(web(), stays_anyway), json!([budget(json!({ "maxUnavailable": 0 }))]), true);
+    let tolerates_all = json!({ "spec": { "tolerations": [{ "operator": "Exists" }] } });
+    check(with(web(), tolerates_all), json!([budget(json!({ "maxUnavailable": 0 }))]), false);
     let unready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
     let lenient = budget(json!({ "maxUnavailable": 0, "unhealthyPodEvictionPolicy": "AlwaysAllow" }));
     check(with(web(), unready), json!([lenient]), true);

@@ -85,7 +85,8 @@ fn near(scene: &Scene, sites: &[Site<'_>], at: usize, index: usize, pod: &PodToP
 /// What shares the constraint may not pass the least count by more than the skew.
 fn spread(sites: &[Site<'_>], at: usize, pod: &PodToPlace) -> Vec<String> {
     let mut broken = vec![];
-    for rule in pod.spread.iter().filter(|rule| rule.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule) {
+    let hard = || pod.spread.iter().filter(|rule| rule.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
+    for rule in hard() {
         let Some(selector) = &rule.selector else { continue };
         let Some(own) = certain(&sites[at], &rule.topology_key) else {
             broken.push(format!("{} on {} has no certain {}", pod.name, sites[at].name, rule.topology_key));
@@ -96,7 +97,12 @@ fn spread(sites: &[Site<'_>], at: usize, pod: &PodToPlace) -> Vec<String> {
         };
         let mut by_domain: BTreeMap<String, u32> = BTreeMap::new();
         let mut sharing = 0;
-        for site in sites {
+        // Where the pod may not go, nobody is counted; nor where one of its keys is missing.
+        let suits = |site: &&Site<'_>| {
+            pod.node_selector.iter().all(|(key, value)| certain(site, key).as_ref() == Some(value))
+                && hard().all(|rule| certain(site, &rule.topology_key).is_some())
+        };
+        for site in sites.iter().filter(suits) {
             let Some(domain) = certain(site, &rule.topology_key) else { continue };
             let here = by_domain.entry(domain.clone()).or_default();
             for other in site.pods.iter().filter(|other| counts(other)) {
@@ -123,13 +129,13 @@ fn selects(term: &PodTerm, owner: &Standing<'_>, other: &Standing<'_>, scene: &S
     let listed = term.namespaces.iter().any(|listed| listed.as_str() == other.namespace);
     let empty = Labels::new();
     let labels = scene.namespaces.get(other.namespace).unwrap_or(&empty);
-    let by_label = term.namespace_selector.as_ref().is_some_and(|selector| matches(selector, labels));
+    let by_label = term.namespace_selector.as_ref().is_some_and(|selector| matches(selector, &labels.clone().into()));
     let shared = |key: &String| owner.labels.get(key).is_none_or(|own| other.labels.get(key) == Some(own));
     let same = term.match_label_keys.iter().all(shared);
     (own || listed || by_label) && same && matches(selector, other.labels)
 }
 
-fn matches(selector: &Selector, labels: &Labels) -> bool {
+fn matches(selector: &Selector, labels: &model::Labels) -> bool {
     selector.labels.iter().all(|(key, value)| labels.get(key) == Some(value))
-        && Requirements::new(&selector.expressions).kept_by(labels)
+        && Requirements::new(&selector.expressions).kept_by(&labels.clone().into())
 }
