@@ -47,6 +47,7 @@ mod taints;
 mod words;
 
 pub(crate) use amounts::is_accelerator;
+pub(crate) use hash::Map;
 use model::place::{Placing, Scene};
 
 /// Places every pod of the scene that can be placed, and says of each other one why not.

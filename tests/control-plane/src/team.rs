@@ -13,7 +13,6 @@ use crate::{
 
 /// A scheduler looks at no pod that has one.
 const GATE: &str = "example.com/not-yet";
-const CREATED: u16 = 201;
 const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Two pods with a GPU each, for nodes of one pool; one of them may be missing at a time.
@@ -79,31 +78,35 @@ impl Team {
         site.patch(&path_of(&self.set), &gates).await;
     }
 
+    /// Whoever makes them may not have heard yet, so each is looked at until all are free.
     pub async fn let_successors_go(&self, site: &Site) {
-        let open = json!({ "spec": { "template": { "spec": { "schedulingGates": [] } } } });
-        site.patch(&path_of(&self.set), &open).await;
-        for pod in self.pods(site).await {
-            if pod["spec"]["schedulingGates"].is_array() {
+        let open = json!({ "spec": { "schedulingGates": [] } });
+        site.patch(&path_of(&self.set), &json!({ "spec": { "template": open } })).await;
+        let all_free = || async {
+            let pods = self.pods(site).await;
+            let held: Vec<&Value> = pods.iter().filter(|pod| pod["spec"]["schedulingGates"].is_array()).collect();
+            let free = held.is_empty() && pods.len() == Self::SIZE;
+            for pod in held {
                 let path = format!("/api/v1/namespaces/default/pods/{}", pod["metadata"]["name"].as_str().unwrap());
-                site.patch(&path, &json!({ "spec": { "schedulingGates": [] } })).await;
+                site.patch(&path, &open).await;
             }
-        }
-    }
-
-    /// The API server has let one of them go and refused the other. A refusal alone says less: a budget whose count is being written says
-    /// no, too, and the next to ask may be let go.
-    pub async fn until_one_is_away_and_one_is_refused(&self, site: &Site) {
-        let refused = || async {
-            let answers = self.evictions(site);
-            let let_go = answers.iter().position(|code| *code == CREATED)?;
-            answers[let_go..].contains(&TOO_MANY_REQUESTS).then_some(())
+            free.then_some(())
         };
-        site.until(&format!("one of {} is evicted and one is not", self.name), refused).await;
+        site.until(&format!("no pod of {} is held any more", self.name), all_free).await;
     }
 
-    /// How each eviction was answered.
-    pub fn evictions(&self, site: &Site) -> Vec<u16> {
-        audit::evictions(&site.control_plane.facts.audit_log, &self.name).unwrap()
+    /// One of them is away, and the API server has refused to let the other go. How the first was let go is not asked: whoever asked for it
+    /// may have been killed before the answer.
+    pub async fn until_one_is_away_and_one_is_refused(&self, site: &Site, node: &str) {
+        let refused = || async {
+            let pods = self.pods(site).await;
+            let mut here = pods.iter().filter(|pod| pod["spec"]["nodeName"] == node);
+            let (Some(stays), None) = (here.next(), here.next()) else { return None };
+            let name = stays["metadata"]["name"].as_str().unwrap();
+            let answers = audit::evictions(&site.control_plane.facts.audit_log, name).unwrap();
+            answers.contains(&TOO_MANY_REQUESTS).then_some(())
+        };
+        site.until(&format!("one of {} is away and one is refused", self.name), refused).await;
     }
 
     pub async fn end(&self, site: &Site) {
