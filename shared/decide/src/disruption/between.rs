@@ -4,16 +4,13 @@
 //! Looked at are required affinity and anti-affinity, and spreads that must hold. On a host that pods come to nobody makes room for them, so
 //! anti-affinity and spreads over hosts depend on nobody.
 
-use model::{
-    Labels, Namespace, names,
-    place::{PodTerm, PodToPlace, Spread, WhenUnsatisfiable},
-};
+mod what;
+
+use model::{Labels, Namespace, names};
 use std::collections::{BTreeMap, HashMap};
 
-use super::{
-    board::Board,
-    independent::{in_namespace, selected},
-};
+use self::what::{What, rules_of};
+use super::board::Board;
 use crate::place::{
     Map,
     moving::{Moving, Spotted},
@@ -49,13 +46,6 @@ struct Rule<'b> {
     kept_by: Vec<usize>,
     /// How many it counts in each domain while nothing has moved.
     before: Counts,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum What<'b> {
-    Near(&'b PodTerm),
-    Apart(&'b PodTerm),
-    Spread(&'b Spread),
 }
 
 /// A label that tells places apart.
@@ -351,53 +341,4 @@ impl<'b> Between<'b> {
             })),
         }
     }
-}
-
-impl<'b> What<'b> {
-    fn key(&self) -> &'b str {
-        match self {
-            What::Near(term) | What::Apart(term) => &term.topology_key,
-            What::Spread(spread) => &spread.topology_key,
-        }
-    }
-
-    fn selector(&self) -> Option<&'b model::place::Selector> {
-        match self {
-            What::Near(term) | What::Apart(term) => term.selector.as_ref(),
-            What::Spread(spread) => spread.selector.as_ref(),
-        }
-    }
-
-    fn looks_at_own_labels(&self) -> bool {
-        match self {
-            What::Near(term) | What::Apart(term) => {
-                !term.match_label_keys.is_empty() || !term.mismatch_label_keys.is_empty()
-            }
-            What::Spread(spread) => !spread.match_label_keys.is_empty(),
-        }
-    }
-
-    fn counts(&self, of: &PodToPlace, namespace: &Namespace, labels: &Labels, board: &Board<'_>) -> bool {
-        let shared = |keys: &[String], alike: bool| {
-            let of_key = |key: &String| of.labels.get(key).is_none_or(|own| (labels.get(key) == Some(own)) == alike);
-            keys.iter().all(of_key)
-        };
-        let here = match self {
-            What::Near(term) | What::Apart(term) => {
-                let alike = shared(&term.match_label_keys, true) && shared(&term.mismatch_label_keys, false);
-                alike && in_namespace(term, &of.namespace, namespace, &board.scene)
-            }
-            What::Spread(spread) => *namespace == of.namespace && shared(&spread.match_label_keys, true),
-        };
-        here && self.selector().is_some_and(|selector| selected(selector, labels))
-    }
-}
-
-fn rules_of(pod: &PodToPlace) -> impl Iterator<Item = What<'_>> {
-    let hard = |one: &&Spread| {
-        one.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule && one.topology_key != names::HOSTNAME
-    };
-    let apart = pod.anti_affinity.iter().filter(|term| term.topology_key != names::HOSTNAME);
-    let near = pod.affinity.iter().map(What::Near);
-    near.chain(apart.map(What::Apart)).chain(pod.spread.iter().filter(hard).map(What::Spread))
 }

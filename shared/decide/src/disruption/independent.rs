@@ -27,15 +27,18 @@ struct Mover<'b> {
     to: Spotted,
 }
 
+/// A command, and why it is not right alone if it is not.
+type Judged = (Group, Result<(), Stay>);
+
 /// How many others are tried one by one before a command is joined with the first of them.
 const MOST_TRIED: usize = 16;
 
 /// Groups that are right alone; and why the others are not, which count on what an older command does.
-pub fn joined(choosing: &mut Choosing<'_>, groups: Vec<Group>) -> Vec<(Group, Result<(), Stay>)> {
+pub fn joined(choosing: &mut Choosing<'_>, groups: Vec<Group>) -> Vec<Judged> {
     let board = choosing.board;
     let mut open: Vec<Option<Group>> = apart(choosing, groups).into_iter().map(Some).collect();
     let movers = |group: &Group| group.nodes.iter().flat_map(|at| board.pods_of(*at)).collect::<Vec<usize>>();
-    let mut done = vec![];
+    let mut done: Vec<Judged> = vec![];
     // Nothing moves here: commands are only put together.
     let mut known = Known::default();
     for at in 0..open.len() {
@@ -50,7 +53,7 @@ pub fn joined(choosing: &mut Choosing<'_>, groups: Vec<Group>) -> Vec<(Group, Re
             };
             let more = match other {
                 Partner::Open(at) => open[at].take(),
-                Partner::Done(at) => Some(done.remove(at)).map(|(group, _): (Group, _)| group),
+                Partner::Done(at) => Some(done.remove(at).0),
             };
             if let Some(more) = more {
                 group.nodes.extend(more.nodes);
@@ -77,7 +80,7 @@ enum Partner {
 /// A group without whose moves this one is wrong: one that mends it, or else the first that has to do with it.
 fn partner(
     choosing: &mut Choosing<'_>,
-    (open, done): (&[Option<Group>], &[(Group, Result<(), Stay>)]),
+    (open, done): (&[Option<Group>], &[Judged]),
     own: &[usize],
     wrong: Wrong,
     movers: &dyn Fn(&Group) -> Vec<usize>,
