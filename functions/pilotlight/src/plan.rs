@@ -131,6 +131,7 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     let config = env::var("SCHEDULER_CONFIG").unwrap_or_default();
     let default_spread = scheduler_config(&config).map_err(|why| format!("SCHEDULER_CONFIG: {why}"))?;
     let policy = policy(arguments)?;
+    let classes = std::mem::take(&mut manifest.classes);
     let (source, warnings) = manifest.into_source(&market);
     let source = SceneSource { default_spread, policy, now, ..source };
     let mut read = read_scene(&source);
@@ -142,7 +143,7 @@ fn plan(arguments: &Plan) -> Result<Answer, String> {
     let most = if arguments.max_offerings == 0 { usize::MAX } else { arguments.max_offerings };
     let mut answer = Answer::new(&source, &read, &placing, &market, most, solve);
     if arguments.consolidate {
-        consolidate::add(&mut answer, &source, read, &market, most, arguments.timeout);
+        consolidate::add(&mut answer, &source, &classes, read, &market, most, arguments.timeout);
     }
     answer.warnings.splice(0..0, warnings);
     Ok(answer)

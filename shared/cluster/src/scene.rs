@@ -40,7 +40,7 @@ use crate::{crd::NodePool, read_claim::ClaimRead, read_node::read_node};
 
 pub use catalogue::{catalogue, fill_with_plenty, is_up, machine_quotas, rack_catalogue};
 pub use implied::implied_pool;
-pub use inventory::{ClassNow, Told, class_hash, class_notes, read_inventory};
+pub use inventory::{ClassNow, Told, class_hash, class_notes, class_now, read_inventory};
 pub use nodes::going;
 pub use placed::{Taken, taken};
 pub(crate) use pods::waits;

@@ -60,6 +60,30 @@ impl Size {
         self.family.replace(' ', "")
     }
 
+    /// The first letter of a size: `N` of `Standard_NC24ads_A100_v4`.
+    pub fn family_letter(&self) -> &'static str {
+        self.parts().0.get(..1).unwrap_or_default()
+    }
+
+    /// What sizes of one kind share: `NCads_v4` of `Standard_NC24ads_A100_v4`.
+    pub fn series(&self) -> String {
+        let (letters, features) = self.parts();
+        let version = self.name.rsplit_once("_v").map(|(_, version)| format!("_v{version}")).unwrap_or_default();
+        format!("{letters}{features}{version}")
+    }
+
+    pub fn version(&self) -> &'static str {
+        self.name.rsplit_once("_v").map_or("1", |(_, version)| version)
+    }
+
+    /// The letters before and after the number of CPUs.
+    fn parts(&self) -> (&'static str, &'static str) {
+        let name = self.name.strip_prefix("Standard_").unwrap_or(self.name);
+        let size = name.split('_').next().unwrap_or_default();
+        let (letters, rest) = size.split_at(size.find(|one: char| one.is_ascii_digit()).unwrap_or(size.len()));
+        (letters, rest.trim_start_matches(|one: char| one.is_ascii_digit() || one == '-'))
+    }
+
     /// (resource, how many of one GPU) for a `gpuInstanceProfile` of AKS; `None` where there is no such profile.
     pub fn slices(&self, profile: &str) -> Option<(String, u32)> {
         let memory = self.slice_memory()?;

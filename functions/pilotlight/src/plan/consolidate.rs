@@ -2,7 +2,7 @@
 
 use cluster::{
     ClaimRead,
-    scene::{SceneRead, SceneSource, Told, read_inventory},
+    scene::{ClassNow, PoolSource, SceneRead, SceneSource, Told, class_now, read_inventory},
     template_hash,
 };
 use decide::{
@@ -18,6 +18,7 @@ use model::{
     names,
 };
 use serde::Serialize;
+use serde_json::Value;
 use std::{
     collections::BTreeMap,
     sync::Arc,
@@ -75,8 +76,16 @@ pub struct KeptAnswer {
 }
 
 /// Decides, and adds it to the answer.
-pub fn add(answer: &mut Answer, source: &SceneSource, read: SceneRead, market: &Market, most: usize, limit: Duration) {
-    let inventory = read_inventory(source, &read, &found(source));
+pub fn add(
+    answer: &mut Answer,
+    source: &SceneSource,
+    classes: &[Value],
+    read: SceneRead,
+    market: &Market,
+    most: usize,
+    limit: Duration,
+) {
+    let inventory = read_inventory(source, &read, &Told { classes: classes_now(source, classes), ..found(source) });
     let claims = source.claims.iter().filter_map(|read| match read {
         ClaimRead::Claim(read) => Some(read.claim.clone()),
         ClaimRead::Malformed(_) => None,
@@ -109,6 +118,19 @@ fn found(source: &SceneSource) -> Told {
         Some((metadata.name.clone()?, paused(noted.map(String::as_str), source.now)?))
     });
     Told { unhealthy: sick.collect(), paused: paused.collect(), changed_at: switched_at(source), ..Told::default() }
+}
+
+/// What nodes made now would be, of every class that a pool names and a file has.
+fn classes_now(source: &SceneSource, classes: &[Value]) -> BTreeMap<(String, String), ClassNow> {
+    let of_pool = |one: &PoolSource| {
+        let class = &one.pool.spec.template.spec.node_class_ref;
+        let is_it = |given: &&Value| given["kind"] == *class.kind && given["metadata"]["name"] == *class.name;
+        let given = classes.iter().find(is_it)?;
+        let named =
+            ClassRef { group: class.group.clone(), kind: class.kind.clone(), name: ObjectName::new(&class.name).ok()? };
+        Some(((class.kind.clone(), class.name.clone()), class_now(&named, given)))
+    };
+    source.pools.iter().filter_map(of_pool).collect()
 }
 
 /// When machines of one's own came on: each rests before it is switched again, and they take turns.

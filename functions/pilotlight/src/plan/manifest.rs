@@ -47,6 +47,8 @@ pub struct Manifest {
     pub services: Vec<Service>,
     pub replication_controllers: Vec<ReplicationController>,
     pub power_classes: Vec<PowerNodeClass>,
+    /// Node classes of every kind, as they stand in the files.
+    pub classes: Vec<Value>,
     pub warnings: Vec<String>,
     /// `Kind namespace/name` to the place that defined it.
     origin: BTreeMap<String, String>,
@@ -76,6 +78,8 @@ const KINDS: &[(&str, &str, bool)] = &[
     ("RuntimeClass", "node.k8s.io/v1", false),
     ("PowerNodeClass", "pilotlight.dev/v1alpha1", false),
 ];
+/// How kinds end that say what nodes are made of.
+const CLASS: &str = "NodeClass";
 /// What a namespaced object that names none is in.
 const USUAL_NAMESPACE: &str = "default";
 
@@ -102,7 +106,13 @@ impl Manifest {
         let name = text(given);
         // Others may have a kind of the same name in a group of their own, as Knative has a Service.
         let is_it = |known: &&(&str, &str, bool)| known.0 == kind && group(known.1) == group(&version);
+        if kind.ends_with(CLASS) {
+            self.classes.push(value.clone());
+        }
         let Some((_, understood, namespaced)) = KINDS.iter().find(is_it) else {
+            if kind.ends_with(CLASS) {
+                return Ok(());
+            }
             let of = if group(&version).is_empty() { String::new() } else { format!(" of {}", group(&version)) };
             self.warnings.push(format!("{at}: {kind} {name}{of} is passed over, it has no part in placing pods"));
             return Ok(());
@@ -173,7 +183,11 @@ impl Manifest {
             "RuntimeClass" => push(&mut self.runtime_classes, value),
             "PowerNodeClass" => push(&mut self.power_classes, value),
             "NodePool" => {
-                let value = with_defaults(value, "/spec/template/spec");
+                let mut value = with_defaults(value, "/spec/template/spec");
+                let conditions = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+                for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+                    condition.entry("lastTransitionTime").or_insert_with(|| "1970-01-01T00:00:00Z".into());
+                }
                 push(&mut self.pools, value)
             }
             _ => {

@@ -1,11 +1,11 @@
 //! The pods that controllers would make: NAME-0, NAME-1, … without a node, with labels and spec of the template, and the labels that
-//! the controllers of Jobs and StatefulSets add.
+//! the controllers of Deployments, Jobs and StatefulSets add.
 
 mod ordinals;
 
 use k8s_openapi::{
     api::{
-        apps::v1::ReplicaSet,
+        apps::v1::{Deployment, ReplicaSet},
         batch::v1::{Job, JobSpec},
         core::v1::{
             PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, Pod, PodTemplateSpec,
@@ -17,6 +17,9 @@ use k8s_openapi::{
 use std::collections::BTreeSet;
 
 use super::manifest::Manifest;
+
+/// The label by which a Deployment tells the pods of its templates apart.
+const TEMPLATE_HASH: &str = "pod-template-hash";
 
 /// Who makes the pods.
 struct Maker<'a> {
@@ -48,7 +51,12 @@ fn deployments(manifest: &mut Manifest) {
         let there = count(manifest, &deployment.metadata, Ending::Replaced, ours);
         let maker =
             Maker { metadata: &deployment.metadata, kind: "ReplicaSet", version: "apps/v1", template: &spec.template };
+        let hash = template_hash(manifest, &deployment, ours);
+        let first = manifest.pods.len();
         spawn(manifest, &maker, wanted(spec.replicas) - there);
+        for at in first..manifest.pods.len() {
+            label(manifest, at, |_, _| vec![(TEMPLATE_HASH, hash.clone())]);
+        }
         // Its pods are those of a ReplicaSet that selects them as the Deployment does.
         manifest.replica_sets.push(ReplicaSet {
             metadata: ObjectMeta {
@@ -64,6 +72,41 @@ fn deployments(manifest: &mut Manifest) {
             status: None,
         });
     }
+}
+
+/// What tells the pods of a Deployment's template from those of older ones: as its ReplicaSet with the same template has it, or as
+/// its pods have that are there; nobody else has it where neither is known.
+fn template_hash(manifest: &Manifest, of: &Deployment, ours: impl Fn(&OwnerReference) -> bool) -> String {
+    let hash = |metadata: &ObjectMeta| metadata.labels.as_ref().and_then(|all| all.get(TEMPLATE_HASH)).cloned();
+    let same_place = |metadata: &ObjectMeta| metadata.namespace == of.metadata.namespace;
+    let is_its = |set: &&ReplicaSet| {
+        same_place(&set.metadata)
+            && controller(&set.metadata)
+                .is_some_and(|owner| owner.kind == "Deployment" && Some(&owner.name) == of.metadata.name.as_ref())
+    };
+    let plain = |template: &PodTemplateSpec| {
+        let mut template = template.clone();
+        template
+            .metadata
+            .iter_mut()
+            .flat_map(|metadata| &mut metadata.labels)
+            .for_each(|all| _ = all.remove(TEMPLATE_HASH));
+        template
+    };
+    let wanted = of.spec.as_ref().map(|spec| plain(&spec.template));
+    let its: Vec<&ReplicaSet> = manifest.replica_sets.iter().filter(is_its).collect();
+    let template = |set: &ReplicaSet| set.spec.as_ref().and_then(|spec| spec.template.clone());
+    let current = its.iter().find(|set| template(set).map(|template| plain(&template)) == wanted);
+    let of_pods = || {
+        let mut pods = manifest.pods.iter().filter(|pod| same_place(&pod.metadata) && stays(&pod.metadata));
+        pods.find_map(|pod| controller(&pod.metadata).filter(|owner| ours(owner)).and_then(|_| hash(&pod.metadata)))
+    };
+    let known = match current {
+        Some(set) => hash(&set.metadata).or_else(|| template(set).and_then(|one| hash(&one.metadata?))),
+        None if its.is_empty() => of_pods(),
+        None => None,
+    };
+    known.unwrap_or_else(|| "planned".to_owned())
 }
 
 fn replica_sets(manifest: &mut Manifest) {

@@ -30,7 +30,7 @@ pub fn catalogue(offerings: &[Offering], memory: &StockMemory, now: Timestamp) -
         }
     }
     let types = groups.iter().filter_map(|group| instance_type(group, memory, now)).collect();
-    Catalogue { types }
+    Catalogue { types, complete: false }
 }
 
 /// More of it than any machine has: for machines of which only the GPUs are known.
@@ -47,6 +47,8 @@ pub fn rack_catalogue(machines: &[Offering], memory: &StockMemory, now: Timestam
         }
     }
     let mut catalogue = catalogue(&machines, memory, now);
+    // All machines of a rack are listed.
+    catalogue.complete = true;
     for machine in &mut catalogue.types {
         fill_with_plenty(&mut machine.allocatable);
     }

@@ -3,7 +3,7 @@
 mod pods;
 mod pools;
 
-pub use pools::{class_hash, class_notes};
+pub use pools::{class_hash, class_notes, class_now};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node as KubeNode;
@@ -59,12 +59,14 @@ pub fn read_inventory(source: &SceneSource, read: &SceneRead, told: &Told) -> In
     let by_name: BTreeMap<&str, &KubeNode> =
         source.nodes.iter().filter_map(|node| Some((node.metadata.name.as_deref()?, node))).collect();
     let came = pods::last_came(source);
+    let mut nominated = pods::nominated(source);
     for (at, there) in read.scene.nodes.iter().enumerate().filter(|(_, node)| node.stage != NodeStage::InFlight) {
         let Some(raw) = by_name.get(there.name.as_str()) else { continue };
         let mut here = node(at, raw, &claims, told, source.now);
         if let Some(here) = &mut here {
             // Where nobody notes when pods come and go, the last one that came is the least that is known.
             here.last_came = came.get(there.name.as_str()).copied();
+            here.nominated = nominated.remove(there.name.as_str());
             if let Some(claim) = &mut here.claim {
                 claim.last_pod_event = claim.last_pod_event.or_else(|| here.last_came.max(claim.initialized_at));
             }

@@ -162,7 +162,10 @@ impl<'c, 'b> Search<'c, 'b> {
         if least < price {
             return Ok(());
         }
-        if least == u64::MAX || price == 0 {
+        if price == 0 {
+            return Err(Stay::new(KeptCode::NotCheaper, "it costs nothing, so moving its pods would save nothing"));
+        }
+        if least == u64::MAX {
             return Err(Stay::new(
                 KeptCode::NoOtherPlace,
                 "its pods find no room on the other nodes, and no new node that can be had would hold them",
@@ -213,7 +216,9 @@ impl<'c, 'b> Search<'c, 'b> {
         let verdict = match trial.homeless.first().copied() {
             Some(pod) => Err(self.homeless(pod)),
             None => {
-                let few = set.len() > 1 && self.choosing.moving.claims_in_use() <= MOST_REPACKED;
+                // The pods of one large node may be cheaper on several; where there are many nodes, looking costs more than it is worth.
+                let wanted = set.len() > 1 || self.order.len() <= MOST_AGAIN;
+                let few = wanted && self.choosing.moving.claims_in_use() <= MOST_REPACKED;
                 let repacked = few && self.choosing.moving.improve(&mut trial, still_time);
                 self.judge(set, &trial.moved, before, repacked)
                     .and_then(|()| self.choosing.nobody_left_alone(&trial.moved))

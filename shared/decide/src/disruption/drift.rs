@@ -84,10 +84,14 @@ fn judge(node: &NodeThere, here: &NodeHere, pool: &Now<'_>, since: Timestamp) ->
         return Some((VERSION, format!("it runs Kubernetes {own}, and new nodes get {wanted}")));
     }
     let of_type = node.labels.get(names::INSTANCE_TYPE)?;
-    let known =
-        pool.catalogue.is_none_or(|all| all.types.is_empty() || all.types.iter().any(|one| one.name == *of_type));
+    let known = types_that_can_be_had(pool).is_none_or(|all| all.types.iter().any(|one| one.name == *of_type));
     let gone = !known && pool.now.duration_since(since) >= OLD_ENOUGH;
     gone.then(|| (TYPE, format!("instance type {of_type} is not on offer any more")))
+}
+
+/// Nothing where what is missing may be had all the same.
+fn types_that_can_be_had<'a>(pool: &Now<'a>) -> Option<&'a Catalogue> {
+    pool.catalogue.filter(|all| all.complete && !all.types.is_empty())
 }
 
 /// Whether everything that this reason is judged by is known here.
@@ -99,7 +103,7 @@ fn is_judged(reason: &str, here: &NodeHere, pool: &Now<'_>) -> bool {
         CLASS => comparable(claim.and_then(|claim| claim.class_hash.as_ref()), pool.here.class_hash.as_ref()),
         IMAGE => claim.is_some_and(|claim| claim.image.is_some()) && !pool.here.images.is_empty(),
         VERSION => here.kubelet_version.is_some() && pool.here.kubernetes_version.is_some(),
-        TYPE => pool.catalogue.is_some_and(|all| !all.types.is_empty()),
+        TYPE => types_that_can_be_had(pool).is_some(),
         _ => false,
     }
 }

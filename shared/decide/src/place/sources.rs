@@ -178,7 +178,7 @@ impl<'a> DaemonNeeds<'a> {
 
 /// Shelves by pool: pools of one catalogue share one.
 pub fn shelves<'a>(scene: &'a Scene, words: &Words<'a>) -> Vec<Rc<Shelf<'a>>> {
-    static NOTHING: model::place::Catalogue = model::place::Catalogue { types: vec![] };
+    static NOTHING: model::place::Catalogue = model::place::Catalogue { types: vec![], complete: false };
     let all: Vec<Rc<Shelf<'a>>> =
         scene.catalogues.iter().map(|catalogue| Rc::new(Shelf::new(catalogue, words))).collect();
     let empty = Rc::new(Shelf::new(&NOTHING, words));

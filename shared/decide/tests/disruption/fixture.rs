@@ -339,7 +339,7 @@ fn catalogue() -> Catalogue {
         TYPES.iter().map(|(name, cpu, cents)| instance_type(name, *cpu, *cents, 0)).collect();
     types.push(instance_type("gpu-1", 8, 200, 1));
     types.push(instance_type("gpu-4", 32, 800, 4));
-    Catalogue { types }
+    Catalogue { types, complete: true }
 }
 
 fn instance_type(name: &str, cpu: i128, cents: u64, gpus: i128) -> InstanceType {

@@ -27,7 +27,12 @@ pub fn scene(pods: Vec<PodToPlace>) -> Scene {
         machine("gpu-1", "8", "64Gi", 1, 2_000_000),
         machine("gpu-8", "64", "512Gi", 8, 16_000_000),
     ];
-    Scene { pods, pools: vec![pool("default")], catalogues: vec![Catalogue { types }], ..Scene::default() }
+    Scene {
+        pods,
+        pools: vec![pool("default")],
+        catalogues: vec![Catalogue { types, complete: true }],
+        ..Scene::default()
+    }
 }
 
 pub fn machine(name: &str, cpu: &str, memory: &str, gpus: u32, price: u64) -> InstanceType {

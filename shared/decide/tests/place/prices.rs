@@ -20,6 +20,7 @@ fn small_and_huge(pods: Vec<model::place::PodToPlace>) -> Scene {
     let mut scene = scene(pods);
     scene.catalogues = vec![Catalogue {
         types: vec![machine("small", "2", "8Gi", 0, 200_000), machine("huge", "64", "512Gi", 0, 5_000_000)],
+        complete: true,
     }];
     scene
 }
@@ -54,7 +55,7 @@ fn pods_that_may_not_be_packed_anew_get_small_machines_too() {
 fn of_pools_with_the_same_weight_the_one_that_costs_less_for_what_waits_is_taken() {
     let mut scene = small_and_huge(vec![pod("a")]);
     let huge = scene.catalogues[0].types.pop().unwrap();
-    scene.catalogues.push(Catalogue { types: vec![huge] });
+    scene.catalogues.push(Catalogue { types: vec![huge], complete: true });
     let (mut of_small, mut of_huge) = (pool("b-small"), pool("a-huge"));
     (of_small.catalogue, of_huge.catalogue) = (0, 1);
     scene.pools = vec![of_huge, of_small];

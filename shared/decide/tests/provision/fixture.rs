@@ -107,7 +107,8 @@ pub fn situation(provider: &'static str, offerings: Vec<Offering>, pods: Vec<Pod
         closed: None,
     };
     let types = offerings.iter().map(instance_type).collect();
-    let scene = Scene { pods, pools: vec![pool], catalogues: vec![Catalogue { types }], ..Scene::default() };
+    let scene =
+        Scene { pods, pools: vec![pool], catalogues: vec![Catalogue { types, complete: true }], ..Scene::default() };
     let facts = PoolFacts {
         owner: Some(PoolRef { name: name("gpu"), uid: uid("pool") }),
         class,

@@ -9,6 +9,8 @@ use crate::{CapacityType, Requirement, Resources};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Catalogue {
     pub types: Vec<InstanceType>,
+    /// What is not among the types cannot be had. A provider that is asked for GPUs alone says nothing about its other machines.
+    pub complete: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,7 +40,7 @@ fn with_types(pods: Vec<PodToPlace>) -> Result<Scene> {
     let limits = amounts(&[("cpu", 10_000_000_000), ("memory", 10_000_000 * 1024 * MEBI * 1000)]);
     let pool = Pool { limits, ..pool("default")? };
     let types = (1..=TYPES).map(instance_type).collect();
-    Ok(Scene { pods, pools: vec![pool], catalogues: vec![Catalogue { types }], ..Scene::default() })
+    Ok(Scene { pods, pools: vec![pool], catalogues: vec![Catalogue { types, complete: true }], ..Scene::default() })
 }
 
 /// A pool without any rule, over the first catalogue.

@@ -41,7 +41,7 @@ pub fn scene(csv: &str) -> Result<Scene> {
     };
     let parts =
         DeviceParts { resource: SHARE.into(), device: GPU.into(), per_device: Quantity::from_thousandths(1_000_000) };
-    let catalogues = vec![Catalogue { types: vec![machine] }];
+    let catalogues = vec![Catalogue { types: vec![machine], complete: true }];
     Ok(Scene { pods, pools: vec![pool("gpus")?], catalogues, device_parts: vec![parts], ..Scene::default() })
 }
 

@@ -71,7 +71,7 @@ pub fn read(mut value: Value) -> Result<(Catalogue, Vec<Vec<f64>>), String> {
         types.push(instance_type(entry).map_err(at)?);
         prices.push(entry.offerings.iter().map(|offering| offering.price).collect());
     }
-    Ok((Catalogue { types }, prices))
+    Ok((Catalogue { types, complete: true }, prices))
 }
 
 /// Go does not mind the case of keys, and Karpenter's own files have both. `below` are the lists that this holds for too, each in

@@ -67,7 +67,7 @@ pub fn read(value: Value) -> Result<(Catalogue, Vec<Vec<f64>>), String> {
         }
         types.push(instance_type(given).map_err(at)?);
     }
-    Ok((Catalogue { types }, vec![]))
+    Ok((Catalogue { types, complete: true }, vec![]))
 }
 
 fn instance_type(given: &OwnType) -> Result<InstanceType, String> {

@@ -117,14 +117,36 @@ fn unknown() -> PodHere {
     }
 }
 
-/// By node: when the scheduler bound the last pod that is still there.
+/// By node: a pod for which the scheduler is making room there.
+pub(super) fn nominated(source: &SceneSource) -> BTreeMap<&str, String> {
+    let waits = |raw: &&KubePod| {
+        let status = raw.status.as_ref();
+        let over = matches!(status.and_then(|status| status.phase.as_deref()), Some("Succeeded" | "Failed"));
+        let bound = raw.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_some_and(|node| !node.is_empty());
+        !over && !bound && raw.metadata.deletion_timestamp.is_none()
+    };
+    let of = |raw: &'_ KubePod| {
+        let metadata = &raw.metadata;
+        format!(
+            "pod {}/{}",
+            metadata.namespace.as_deref().unwrap_or_default(),
+            metadata.name.as_deref().unwrap_or_default()
+        )
+    };
+    let waiting = source.pods.iter().filter(waits);
+    waiting.filter_map(|raw| Some((raw.status.as_ref()?.nominated_node_name.as_deref()?, of(raw)))).collect()
+}
+
+/// By node: when the scheduler bound the last pod that is still there; where nobody says so, when that pod began or was made.
 pub(super) fn last_came(source: &SceneSource) -> BTreeMap<&str, Timestamp> {
     let mut last: BTreeMap<&str, Timestamp> = BTreeMap::new();
     for raw in &source.pods {
         let node = raw.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
         let conditions = raw.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
         let bound = conditions.iter().find(|one| one.type_ == "PodScheduled" && one.status == "True");
-        let at = bound.and_then(|one| one.last_transition_time.as_ref()).map(|Time(at)| *at);
+        let bound = bound.and_then(|one| one.last_transition_time.as_ref());
+        let begun = raw.status.as_ref().and_then(|status| status.start_time.as_ref());
+        let at = bound.or(begun).or(raw.metadata.creation_timestamp.as_ref()).map(|Time(at)| *at);
         if let (Some(node), Some(at)) = (node, at)
             && crate::read_pod::kind(&raw.metadata) == PodKind::Ordinary
         {

@@ -9,7 +9,7 @@ use model::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use super::{Told, class_hash_key, lifetime};
+use super::{ClassNow, Told, class_hash_key, lifetime};
 use crate::{
     crd::NodePool,
     look_scene::{hash_of, template_hash},
@@ -111,6 +111,17 @@ pub fn class_hash(class: &ClassRef, object: &Value) -> Hash {
     match written(&key) {
         Some(value) => Hash { value, version: written(&format!("{key}-version")).unwrap_or_default() },
         None => Hash { value: hash_of(&object["spec"]), version: "pilotlight-v1".to_owned() },
+    }
+}
+
+/// A class with what its own controller says of it: the images and the version that new nodes get.
+pub fn class_now(class: &ClassRef, object: &Value) -> ClassNow {
+    let status = &object["status"];
+    let images = status["images"].as_array().into_iter().flatten().filter_map(|one| one["id"].as_str());
+    ClassNow {
+        hash: Some(class_hash(class, object)),
+        images: images.map(str::to_owned).collect(),
+        kubernetes_version: status["kubernetesVersion"].as_str().filter(|text| !text.is_empty()).map(str::to_owned),
     }
 }
 

@@ -131,7 +131,7 @@ fn and_before_that_it_is_the_cheapest_that_keeps_what_it_asks_for() {
         let source = SceneSource {
             claims: vec![claim("c", with(labels(json!({})), json!({ "spec": spec })))],
             pools: vec![pool("gpu", json!({}))],
-            catalogues: vec![Catalogue { types: types.clone() }],
+            catalogues: vec![Catalogue { types: types.clone(), complete: true }],
             ..SceneSource::default()
         };
         let read = read_scene(&source);
