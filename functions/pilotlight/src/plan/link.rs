@@ -1,10 +1,6 @@
 //! A claim and its node: brought to the state in which registering and initializing leave them.
 
-use cluster::crd::NodePool;
-use k8s_openapi::{
-    api::core::v1::{Node, Taint},
-    apimachinery::pkg::api::resource::Quantity,
-};
+use k8s_openapi::{api::core::v1::Node, apimachinery::pkg::api::resource::Quantity};
 use model::names;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,15 +16,6 @@ pub fn link(manifest: &mut Manifest, by_label: bool) {
         {
             managed.insert(at);
             join(claim, node);
-        }
-    }
-    for node in manifest.nodes.iter_mut().enumerate().filter(|(at, _)| !managed.contains(at)).map(|(_, node)| node) {
-        let labels = node.metadata.labels.get_or_insert_default();
-        let of_pool = |pool: &&NodePool| labels.get(names::NODE_POOL) == pool.metadata.name.as_ref();
-        let startup = manifest.pools.iter().find(of_pool).map(|pool| pool.spec.template.spec.startup_taints.as_slice());
-        if starts(node, startup.unwrap_or_default()) {
-            let labels = node.metadata.labels.get_or_insert_default();
-            labels.entry(names::REGISTERED.to_owned()).or_insert_with(|| "true".to_owned());
         }
     }
     for (at, node) in manifest.nodes.iter().enumerate() {
@@ -50,20 +37,12 @@ fn belongs(claim: &Value, node: &Node) -> bool {
     }
 }
 
-/// Whether a node that nobody calls initialized says itself that it is not: it was only registered, or a startup taint is still there.
-fn starts(node: &Node, startup: &[Taint]) -> bool {
-    let is =
-        |label: &str| node.metadata.labels.as_ref().is_some_and(|all| all.get(label).is_some_and(|is| is == "true"));
-    let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default();
-    let has = |one: &Taint| taints.iter().any(|taint| taint.key == one.key && taint.effect == one.effect);
-    !is(names::INITIALIZED) && (is(names::REGISTERED) || startup.iter().any(has))
-}
-
 fn join(claim: &mut Value, node: &mut Node) {
     let status = node.status.clone().unwrap_or_default();
     let conditions = claim["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let startup: Vec<Taint> = serde_json::from_value(claim["spec"]["startupTaints"].clone()).unwrap_or_default();
-    let starts = starts(node, &startup);
+    let labelled = |label: &str| node.metadata.labels.as_ref().is_some_and(|all| all.contains_key(label));
+    // Whoever wrote down that it was registered would have written the rest too.
+    let starts = labelled(names::REGISTERED) && !labelled(names::INITIALIZED);
     let holds = |kind: &str| match conditions.is_empty() {
         true => kind == "Registered" || !starts,
         false => conditions.iter().any(|one| one["type"] == kind && one["status"] == "True"),
