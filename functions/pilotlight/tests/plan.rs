@@ -10,6 +10,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+#[path = "plan/classes.rs"]
+mod classes;
 #[path = "plan/racks.rs"]
 mod racks;
 

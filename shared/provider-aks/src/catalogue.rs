@@ -180,3 +180,20 @@ pub(crate) const SIZES: &[Size] = &[
     size("Standard_NC24rs_v2", "standardNCSv2Family", [24, 448, 4, 16], "P100", 9_108_000, REGIONAL, SPOT),
     size("Standard_ND40rs_v2", "standardNDSv2Family", [40, 672, 8, 32], "V100-32GB", 22_032_000, REGIONAL, SPOT),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_size_tells_its_family_series_and_version() {
+        let check = |name: &str, expected: (&str, &str, &str)| {
+            let size = Size::named(name).unwrap_or_else(|| panic!("{name} is not bundled"));
+            assert_eq!((size.family_letter(), size.series().as_str(), size.version()), expected, "{name}");
+        };
+        check("Standard_NC24ads_A100_v4", ("N", "NCads_v4", "4"));
+        check("Standard_ND96isr_H100_v5", ("N", "NDisr_v5", "5"));
+        check("Standard_NG32ads_V620_v1", ("N", "NGads_v1", "1"));
+        check("Standard_NC24r", ("N", "NCr", "1"));
+    }
+}

@@ -9,6 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use crate::load::Objects;
 use crate::pods::{is_terminal, name, namespace};
 
+/// A Deployment's controller tells the pods of its templates apart by it.
+const TEMPLATE_HASH: &str = "pod-template-hash";
+
 /// Makes the missing pods, and the volume claims of stateful pods and of ephemeral volumes.
 pub fn expand(objects: &mut Objects) {
     let mut maker = Maker {
@@ -26,7 +29,12 @@ pub fn expand(objects: &mut Objects) {
             owner.kind == "ReplicaSet" && hash.is_some_and(|hash| !hash.contains('-'))
         };
         let wanted = i64::from(spec.replicas.unwrap_or(1)) - count(&objects.pods, &set.metadata, ours);
+        let first = maker.pods.len();
         maker.spawn(&set.metadata, ("apps/v1", "ReplicaSet"), &spec.template, wanted, &[]);
+        let hash = template_hash(objects, &set.metadata, &spec.template, ours);
+        for pod in &mut maker.pods[first..] {
+            pod.metadata.labels.get_or_insert_default().insert(TEMPLATE_HASH.to_owned(), hash.clone());
+        }
     }
     for set in objects.replica_sets.iter().filter(|set| stays(&set.metadata)) {
         let Some(spec) = &set.spec else { continue };
@@ -116,6 +124,33 @@ fn stateful_names(objects: &mut Objects, maker: &mut Maker) -> Vec<Vec<i64>> {
 /// Not being deleted: a workload that is makes no pods, and a pod that is counts for none.
 fn stays(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_none()
+}
+
+/// Of the ReplicaSet that has this template, or else of pods that are there; where there is neither, one that nobody has.
+fn template_hash(
+    objects: &Objects,
+    deployment: &ObjectMeta,
+    wanted: &PodTemplateSpec,
+    ours: impl Fn(&OwnerReference) -> bool,
+) -> String {
+    let of = |metadata: &ObjectMeta| metadata.labels.as_ref().and_then(|labels| labels.get(TEMPLATE_HASH).cloned());
+    let its = objects.replica_sets.iter().filter(|set| {
+        namespace(&set.metadata) == namespace(deployment)
+            && controller(&set.metadata).is_some_and(|owner| owner.name == name(deployment))
+    });
+    let mut has_sets = false;
+    for set in its {
+        has_sets = true;
+        let Some(template) = set.spec.as_ref().and_then(|spec| spec.template.as_ref()) else { continue };
+        if template.spec == wanted.spec {
+            return of(&set.metadata).or_else(|| of(template.metadata.as_ref()?)).unwrap_or_default();
+        }
+    }
+    let mut there =
+        objects.pods.iter().filter(|pod| namespace(&pod.metadata) == namespace(deployment) && stays(&pod.metadata));
+    let known =
+        there.find_map(|pod| controller(&pod.metadata).filter(|owner| ours(owner)).and_then(|_| of(&pod.metadata)));
+    known.filter(|_| !has_sets).unwrap_or_else(|| "nobody-else-has-it".to_owned())
 }
 
 struct Maker {

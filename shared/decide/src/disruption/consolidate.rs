@@ -216,9 +216,7 @@ impl<'c, 'b> Search<'c, 'b> {
         let verdict = match trial.homeless.first().copied() {
             Some(pod) => Err(self.homeless(pod)),
             None => {
-                // The pods of one large node may be cheaper on several; where there are many nodes, looking costs more than it is worth.
-                let wanted = set.len() > 1 || self.order.len() <= MOST_AGAIN;
-                let few = wanted && self.choosing.moving.claims_in_use() <= MOST_REPACKED;
+                let few = set.len() > 1 && self.choosing.moving.claims_in_use() <= MOST_REPACKED;
                 let repacked = few && self.choosing.moving.improve(&mut trial, still_time);
                 self.judge(set, &trial.moved, before, repacked)
                     .and_then(|()| self.choosing.nobody_left_alone(&trial.moved))

@@ -175,10 +175,7 @@ fn leave(choosing: &mut Choosing<'_>, one: &Leaver, still_time: &mut dyn FnMut()
         None => (of.kind(), GivesBack::Nothing),
     };
     let first = choosing.moving.claims();
-    let mut trial = choosing.moving.without(&[(of.node, kind)], gives_back, still_time);
-    if trial.homeless.is_empty() && first < choosing.moving.claims() {
-        choosing.moving.improve(&mut trial, still_time);
-    }
+    let trial = choosing.moving.without(&[(of.node, kind)], gives_back, still_time);
     let opened: Vec<usize> = (first..choosing.moving.claims()).collect();
     if trial.homeless.is_empty() {
         let pools = opened.iter().filter_map(|claim| Some(choosing.moving.planned(*claim)?.pool));

@@ -19,6 +19,7 @@ pub fn narrow(board: &Board<'_>, nodes: &[usize], claims: Vec<ClaimPlanned>) -> 
     let leaving: Vec<&Candidate<'_>> = nodes.iter().map(|at| &board.candidates[*at]).collect();
     let price: u64 = leaving.iter().map(|of| of.price()).sum();
     let is_spot = |of: &&&Candidate<'_>| of.paid.as_ref().is_ok_and(|paid| paid.capacity_type == CapacityType::Spot);
+    let of_spot: u64 = leaving.iter().filter(is_spot).map(|of| of.price()).sum();
     let rules = Rules {
         all_spot: leaving.iter().filter(is_spot).count() == leaving.len(),
         spot_to_spot: leaving.iter().all(|of| of.pool_here.spot_to_spot),
@@ -30,6 +31,11 @@ pub fn narrow(board: &Board<'_>, nodes: &[usize], claims: Vec<ClaimPlanned>) -> 
     let cost: u64 = cheapest.iter().sum();
     if cost >= price {
         return Err(not_cheaper(price, cost));
+    }
+    // With others beside them, spot machines are replaced by spot as well; but not if only their own part pays.
+    let buys_spot = || claims.iter().any(|claim| Listed::new(&board.scene, claim).has_spot());
+    if !rules.spot_to_spot && of_spot > 0 && price - of_spot <= cost && buys_spot() {
+        return Err(spot_again());
     }
     // What is saved may be spent on freedom of choice, each claim its part of it.
     let share = (price - cost) / u64::try_from(claims.len()).unwrap_or(1).max(1);
@@ -75,6 +81,11 @@ fn types_that_go<'c>(leaving: &[&'c Candidate<'_>]) -> Vec<(&'c str, u64)> {
     types
 }
 
+fn spot_again() -> Stay {
+    let words = format!("it is a spot machine, and what is cheaper would be spot again ({})", names::SPOT_TO_SPOT);
+    Stay::new(KeptCode::SpotToSpot, words)
+}
+
 fn not_cheaper(price: u64, cost: u64) -> Stay {
     let words = format!("its pods would need new nodes for {} an hour, and it costs {}", money(cost), money(price));
     Stay::new(KeptCode::NotCheaper, words)
@@ -101,9 +112,7 @@ impl Rules {
         match (self.all_spot, has_spot, has_other) {
             // Bought otherwise it would become spot the next time: spot for spot in two steps.
             (true, true, _) if !self.spot_to_spot => {
-                let words =
-                    format!("it is a spot machine, and what is cheaper would be spot again ({})", names::SPOT_TO_SPOT);
-                return Err(Stay::new(KeptCode::SpotToSpot, words));
+                return Err(spot_again());
             }
             (_, true, true) => {}
             _ => return Ok(claim),
@@ -187,6 +196,11 @@ impl<'a> Listed<'a> {
     /// What nobody knows the price of is never cheaper.
     fn price(&self, of: &OfferingRef) -> u64 {
         self.offered(of).and_then(|one| one.price).unwrap_or(u64::MAX)
+    }
+
+    fn has_spot(&self) -> bool {
+        let is_spot = |of: &OfferingRef| self.offered(of).is_some_and(|one| one.capacity_type == CapacityType::Spot);
+        self.claim.offerings.iter().any(is_spot)
     }
 
     fn cheapest(&self) -> u64 {

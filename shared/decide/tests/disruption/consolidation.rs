@@ -316,3 +316,13 @@ fn a_pod_of_no_cost_does_not_move_to_a_node_that_goes() {
     let decision = world.decide();
     assert_eq!(told(&decision, &world), ["Empty b ->"]);
 }
+
+#[test]
+fn nothing_is_moved_off_a_node_that_costs_nothing() {
+    let mut world = World::new();
+    let types = &mut world.situation.provision.scene.catalogues[0].types;
+    types.iter_mut().flat_map(|one| &mut one.offerings).for_each(|one| one.price = Some(0));
+    world.node("a", "medium").pod("p", 1000).node("b", "medium").pod("q", 1000);
+    let why = stays(&world, "a", KeptCode::NotCheaper);
+    assert!(why.contains("costs nothing"), "{why}");
+}

@@ -27,6 +27,16 @@ fn check_drift(change: &dyn Fn(&mut World), drifts: bool) {
 }
 
 #[test]
+fn a_type_that_is_not_listed_is_gone_only_if_all_types_are_listed() {
+    let of_another_type = |world: &mut World, complete: bool| {
+        world.last_there().labels.insert(names::INSTANCE_TYPE.into(), "without-gpu".into());
+        world.situation.provision.scene.catalogues[0].complete = complete;
+    };
+    check_drift(&|world| of_another_type(world, true), true);
+    check_drift(&|world| of_another_type(world, false), false);
+}
+
+#[test]
 fn a_node_that_its_pool_would_not_make_today_is_replaced() {
     check_drift(&|_| {}, false);
     check_drift(

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::when;
 use crate::catalog::{Catalog, Offering};
 use crate::cluster::{Cluster, PodFacts, Role};
-use crate::labels::{CAPACITY_TYPE, INITIALIZED, INSTANCE_TYPE, Labels, ZONE, holds, normal, selects};
+use crate::labels::{CAPACITY_TYPE, INITIALIZED, INSTANCE_TYPE, Labels, REGISTERED, ZONE, holds, normal, selects};
 use crate::load::Objects;
 use crate::objects::{NodeClaim, NodePool};
 use crate::pods::{is_owned_by, is_terminal, is_terminating, name, namespace, node_name, untolerated};
@@ -47,6 +47,7 @@ impl<'a> Situation<'a> {
             let called = machine.node.as_deref()?;
             let claim = self.objects.claims.iter().find(|one| Some(one.name()) == machine.claim.as_deref());
             let on_it = |pod: &&PodFacts| pod.role == Role::Bound(index) || node_name(&pod.pod) == Some(called);
+            let is_so = |label: &str| machine.labels.get(label).is_some_and(|it| it == "true");
             Some(NodeFacts {
                 name: called,
                 node: self.objects.nodes.iter().find(|node| name(&node.metadata) == called)?,
@@ -55,8 +56,8 @@ impl<'a> Situation<'a> {
                 pool_label: machine.pool(),
                 labels: &machine.labels,
                 leaving: machine.leaving,
-                // Where only labels say whose a node is, nobody says that it is not up.
-                initialized: claim.is_none() || machine.labels.get(INITIALIZED).is_some_and(|it| it == "true"),
+                // Where only labels say whose a node is, they say too that it is not up yet.
+                initialized: is_so(INITIALIZED) || (claim.is_none() && !is_so(REGISTERED)),
                 pods: self.cluster.pods.iter().filter(|pod| !is_terminal(&pod.pod)).filter(on_it).collect(),
                 now: self.now,
             })

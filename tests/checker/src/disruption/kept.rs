@@ -57,7 +57,7 @@ fn untrue(
         "ControlPlane" => node.is_control_plane(),
         "Cordoned" => node.is_cordoned(),
         "NodeDoNotDisrupt" => node.must_not_be_disrupted(),
-        "Nominated" => expected,
+        "Nominated" => expected || is_nominated(situation, node),
         "PodDoNotDisrupt" => held("do-not-disrupt"),
         "PodDisruptionBudget" => held("PodDisruptionBudget"),
         "SeveralPodDisruptionBudgets" => held("PodDisruptionBudgets"),
@@ -91,9 +91,19 @@ fn untrue(
         return Some("it is too old or not what it should be".to_owned());
     }
     // Pods of no cost keep it where they have no room elsewhere.
-    let may_go = forbidden(situation, node, "Empty", Ways::Ours).is_none() && !expected && !node.has_pods();
+    let awaited = expected || is_nominated(situation, node);
+    let may_go = forbidden(situation, node, "Empty", Ways::Ours).is_none() && !awaited && !node.has_pods();
     let of_no_use = may_go && !moves().any(|one| one.to.as_deref() == Some(place.as_str()));
     (of_no_use && kept.code != "Budget").then(|| "nobody uses it, and nothing holds it".to_owned())
+}
+
+/// Whether a scheduler makes room on it for a pod.
+fn is_nominated(situation: &Situation<'_>, node: &NodeFacts<'_>) -> bool {
+    situation.objects.pods.iter().any(|pod| {
+        let bound = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_some_and(|on| !on.is_empty());
+        let to = pod.status.as_ref().and_then(|status| status.nominated_node_name.as_deref());
+        !bound && pod.metadata.deletion_timestamp.is_none() && to == Some(node.name)
+    })
 }
 
 /// Whether a budget that counts for a node would not let it go too.
