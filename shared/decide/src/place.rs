@@ -9,7 +9,7 @@
 //! | `shapes`, `selecting`, `learn` | pods that are alike, and who selects them |
 //! | `shelf`, `fit`, `states`, `sources`, `limits` | what can be bought, and what a claim may still become |
 //! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
-//! | `ground`, `places`, `order`, `find`, `open`, `solver`, `again` | the solve, and what is tried when pods are left out |
+//! | `ground`, `places`, `order`, `find`, `attach`, `open`, `fill`, `planned`, `solver`, `again` | the solve, and what is tried when pods are left out |
 //! | `improve` | packing anew where only amounts bind |
 //! | `moving` | the same ground again and again, with nodes taken away |
 //! | `explain`, `answer` | what is said about it |
@@ -18,9 +18,11 @@ mod again;
 mod allowed;
 mod amounts;
 mod answer;
+mod attach;
 mod attempts;
 mod counters;
 mod explain;
+mod fill;
 mod find;
 mod fit;
 mod ground;
@@ -35,6 +37,7 @@ mod needs;
 mod open;
 mod order;
 mod places;
+mod planned;
 mod reserved;
 mod rules;
 mod selecting;

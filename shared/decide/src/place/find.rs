@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::attempts::{Attempt, Plan};
 use super::counters::{CounterId, Counters, PlaceId, Spot};
-use super::places::{BucketId, Kind, collide};
+use super::places::{BucketId, Kind};
 use super::rules::{DomainRule, HostRule};
 use super::shapes::ShapeId;
 use super::solver::{Choice, Solver};
@@ -21,8 +21,19 @@ pub enum Mode {
     Plain,
     /// The same, also beside GPUs that are free: for pods that could open nothing but another node with GPUs.
     BesideGpus,
-    /// The same, though a claim gets dearer by it than another claim would be.
+    /// As courteous, and only claims that cost no more with the pod than without it. Nodes were asked before.
+    Filling,
+    /// What the attempt demands, though a claim gets dearer by it than another claim would be.
     Desperate,
+}
+
+/// How many modes there are.
+const MODES: usize = 5;
+
+impl Mode {
+    fn is_courteous(self) -> bool {
+        matches!(self, Mode::Courteous | Mode::Filling)
+    }
 }
 
 /// Where each attempt of the shape in hand has got to. What failed once for one pod of a shape fails for all of them: places only
@@ -80,7 +91,7 @@ impl Cursors {
     }
 
     fn take(&mut self, attempt: usize, mode: Mode) -> (usize, Cursor) {
-        let at = attempt * 4 + mode as usize;
+        let at = attempt * MODES + mode as usize;
         if self.sets.len() <= at {
             self.sets.resize_with(at + 1, Cursor::default);
         }
@@ -148,6 +159,9 @@ impl Solver<'_> {
                         continue;
                     }
                 } else if matches!(cursor.verdicts[bucket], Verdict::No) {
+                    continue;
+                }
+                if mode == Mode::Filling && !self.is_to_fill(shape, attempt, bucket) {
                     continue;
                 }
                 if matches!(cursor.verdicts[bucket], Verdict::Unknown) {
@@ -230,7 +244,7 @@ impl Solver<'_> {
         into: &mut Vec<Final>,
     ) -> Option<u32> {
         let plan = &self.plans[shape];
-        let asked = Asked { attempt: &plan.attempts[attempt], plan, courteous: mode == Mode::Courteous };
+        let asked = Asked { attempt: &plan.attempts[attempt], plan, courteous: mode.is_courteous() };
         let ground = &mut self.ground;
         match (verdict, self.places.buckets[bucket].kind) {
             (Verdict::Node, Kind::Node(node)) => {
@@ -263,8 +277,7 @@ impl Solver<'_> {
         let asked = &plan.attempts[attempt];
         let counters = &self.ground.counters;
         let holds = |rules: &[HostRule]| rules.iter().all(|rule| rule.holds(place, counters));
-        if !holds(&asked.hosts)
-            || (mode == Mode::Courteous && !(holds(&asked.host_wishes) && holds(&plan.courtesy_hosts)))
+        if !holds(&asked.hosts) || (mode.is_courteous() && !(holds(&asked.host_wishes) && holds(&plan.courtesy_hosts)))
         {
             return None;
         }
@@ -288,41 +301,6 @@ impl Solver<'_> {
     /// Whether a node keeps all a pod must have.
     pub fn holds_on_node(&mut self, shape: ShapeId, attempt: usize, place: PlaceId) -> bool {
         self.try_one(shape, attempt, place, Mode::Plain).is_some()
-    }
-
-    fn ports_collide(&self, shape: ShapeId, place: PlaceId) -> bool {
-        let wanted = &self.shapes[shape].example.host_ports;
-        !wanted.is_empty() && {
-            let taken = &self.places.extras[place].ports;
-            wanted.iter().any(|port| taken.iter().any(|taken| collide(port, taken)))
-        }
-    }
-
-    /// Whether a node can attach the pod's volumes.
-    fn node_attaches(&self, shape: ShapeId, place: PlaceId) -> bool {
-        let handles = self.handles_with(shape, Some(place));
-        let limits = &self.ground.scene.nodes[place].volume_limits;
-        handles.iter().all(|(driver, count)| limits.get(*driver).is_none_or(|limit| *count <= *limit as usize))
-    }
-
-    /// How many volumes of each driver a place would have with the pod on it. Nothing for a pod that brings none.
-    pub fn handles_with(&self, shape: ShapeId, place: Option<PlaceId>) -> Vec<(&str, usize)> {
-        let mut all: Vec<_> =
-            self.shapes[shape].example.volumes.iter().filter_map(|volume| volume.handle.as_ref()).collect();
-        if all.is_empty() {
-            return vec![];
-        }
-        let mut counts: Vec<(&str, usize)> = vec![];
-        all.extend(place.map_or(&[][..], |place| &self.places.extras[place].volumes[..]));
-        all.sort_unstable();
-        all.dedup();
-        for handle in all {
-            match counts.iter_mut().find(|(driver, _)| *driver == handle.driver) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((&handle.driver, 1)),
-            }
-        }
-        counts
     }
 }
 

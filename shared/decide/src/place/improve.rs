@@ -58,7 +58,7 @@ impl Solver<'_> {
             // A pod without GPUs on a claim with them fills a gap, and stays there.
             let alike = claim.accelerated == accelerated && !claim.pods.is_empty();
             let free =
-                |pod: &usize| self.shapes[shape_of[*pod]].accelerated == accelerated && self.is_free(shape_of[*pod]);
+                |pod: &usize| self.shapes[shape_of[*pod]].accelerated == accelerated && self.free[shape_of[*pod]];
             if alike && free_to_list && claim.pods.iter().all(free) {
                 groups.entry(claim.state).or_default().push(at);
             }
@@ -72,7 +72,7 @@ impl Solver<'_> {
     }
 
     /// Whether a shape's pods care about nothing but labels and amounts, and nobody cares about them.
-    fn is_free(&self, shape: ShapeId) -> bool {
+    pub fn is_free(&self, shape: ShapeId) -> bool {
         let (plan, pod) = (&self.plans[shape], self.shapes[shape].example);
         let no_rules =
             |at: &super::attempts::Attempt| at.hosts.is_empty() && at.domains.is_empty() && at.host_wishes.is_empty();

@@ -212,12 +212,14 @@ impl Solver<'_> {
         let mut fine = self.ground.sources[source].fit.keep(&request, &mut types);
         if fine && mode != Mode::Desperate {
             let moves = claim.state != state;
-            fine = types.meets(&claim.grow)
+            let fills = mode == Mode::Filling;
+            let wanted = if fills { self.costs_no_more(claim, state, &types) } else { types.meets(&claim.grow) };
+            fine = wanted
                 && (self.shapes[shape].accelerated
                     || !claim.accelerated
                     || mode == Mode::BesideGpus
                     || self.leaves_devices(place, source, &request))
-                && (!moves || self.pays(shape, place, state, &types));
+                && (!moves || fills || self.pays(shape, place, state, &types));
         }
         self.row = request;
         let relaxed = if fine { self.keep_rest(shape, source, state, Some(place), &mut types) } else { None };

@@ -29,7 +29,7 @@ pub fn of_shapes(solver: &Solver<'_>, first: &[ShapeId]) -> Vec<ShapeId> {
         let common = share(shape, &most);
         let oldest =
             shape.pods.first().and_then(|pod| scene.pods.get(*pod)).map(|pod| (pod.created_at, pod.uid.as_str()));
-        let alone = if is_counted_where_it_must_be(plan, solver) { FIRST } else { solitude(plan) };
+        let alone = if is_counted_where_it_must_be(plan, solver) { FIRST } else { solitude(plan, shape) };
         (Reverse(priority), before, Reverse(scarce), Reverse(alone), Reverse(common), oldest)
     };
     let mut order: Vec<ShapeId> = (0..solver.shapes.len()).collect();
@@ -63,9 +63,11 @@ fn is_counted_where_it_must_be(plan: &Plan, solver: &Solver<'_>) -> bool {
 }
 
 /// How much a shape's rules about hosts restrict it.
-fn solitude(plan: &Plan) -> u8 {
+fn solitude(plan: &Plan, shape: &Shape<'_>) -> u8 {
     let Some(must) = plan.attempts.last() else { return 0 };
-    let apart = must.hosts.iter().any(|rule| matches!(rule, HostRule::AtMost { most: 0, .. }));
+    // Two pods that want the same port of a host keep apart as well.
+    let apart = !shape.example.host_ports.is_empty()
+        || must.hosts.iter().any(|rule| matches!(rule, HostRule::AtMost { most: 0, .. }));
     let spread = must.hosts.iter().any(|rule| matches!(rule, HostRule::AtMost { .. }));
     match (apart, spread, must.domains.is_empty()) {
         (true, _, _) => 3,

@@ -28,6 +28,8 @@ pub struct Bucket {
     pub accelerated: bool,
     /// Not up yet: the second choice.
     pub starting: bool,
+    /// A claim of it has pods that rules hold where they are, so it is not packed anew.
+    pub held: bool,
     /// In order of arrival. A claim that has moved on is still listed where it was.
     pub places: Vec<PlaceId>,
 }
@@ -106,7 +108,8 @@ impl<'a> Places<'a> {
             let identity = (info.labels.as_slice(), taints.collect::<Vec<_>>().join(","), stage, info.accelerated);
             let bucket = *alike.entry(identity).or_insert_with(|| {
                 let (accelerated, starting) = (info.accelerated, stage != NodeStage::Initialized);
-                places.buckets.push(Bucket { kind: Kind::Node(at), accelerated, starting, places: vec![] });
+                let kind = Kind::Node(at);
+                places.buckets.push(Bucket { kind, accelerated, starting, held: false, places: vec![] });
                 places.buckets.len() - 1
             });
             places.bucket_of[at] = bucket;
@@ -136,6 +139,13 @@ impl<'a> Places<'a> {
         self.extras.len() - 1
     }
 
+    /// A pod has come that is not moved any more.
+    pub fn hold(&mut self, place: PlaceId) {
+        if let Some(bucket) = self.buckets.get_mut(self.bucket_of[place]) {
+            bucket.held = true;
+        }
+    }
+
     /// Takes a claim out of its bucket: nothing is placed on it any more.
     pub fn close(&mut self, place: PlaceId) {
         self.bucket_of[place] = usize::MAX;
@@ -163,7 +173,8 @@ impl<'a> Places<'a> {
         let Some(claim) = self.claim(place) else { return };
         let (state, accelerated) = (claim.state, claim.accelerated);
         let bucket = *self.claim_buckets.entry((state, accelerated)).or_insert_with(|| {
-            self.buckets.push(Bucket { kind: Kind::Claim(state), accelerated, starting: false, places: vec![] });
+            let kind = Kind::Claim(state);
+            self.buckets.push(Bucket { kind, accelerated, starting: false, held: false, places: vec![] });
             self.buckets.len() - 1
         });
         if self.bucket_of[place] != bucket {

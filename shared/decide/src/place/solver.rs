@@ -14,7 +14,6 @@ use super::mask::Mask;
 use super::moving::Full;
 use super::order;
 use super::places::Places;
-use super::rules::DomainKind;
 use super::shapes::{Shape, ShapeId};
 use super::states::{Domain, StateId};
 use super::taints;
@@ -37,6 +36,10 @@ pub struct Solver<'a> {
     pub alone: Vec<Option<u64>>,
     /// What claims opened for a shape may grow into, by the types they begin with.
     pub growths: Map<(ShapeId, StateId), Growth>,
+    /// By shape: whether its pods can be packed anew.
+    pub free: Vec<bool>,
+    /// Whether pods of the shape in hand look for room that is paid for.
+    pub fills: bool,
     /// Nodes that need not be looked at.
     pub full: Full,
 }
@@ -69,7 +72,7 @@ impl<'a> Solver<'a> {
         let alone = vec![None; shapes.len()];
         let waiting = asked_for(&shapes, ground.columns.len());
         let (scratch, row, cursors) = (Mask::default(), vec![], Cursors::default());
-        Solver {
+        let mut solver = Solver {
             ground,
             shapes,
             plans,
@@ -83,8 +86,12 @@ impl<'a> Solver<'a> {
             waiting,
             alone,
             growths: Map::default(),
+            free: vec![],
+            fills: false,
             full: Full::default(),
-        }
+        };
+        solver.free = (0..solver.shapes.len()).map(|shape| solver.is_free(shape)).collect();
+        solver
     }
 
     /// Places what can be placed: pods that ask for GPUs first, so that their claims are packed well before others fill the gaps.
@@ -143,6 +150,7 @@ impl<'a> Solver<'a> {
         still_time: &mut dyn FnMut() -> bool,
     ) -> (usize, bool) {
         self.cursors.reset();
+        self.fills = self.has_room_to_fill(shape);
         let mut placed = 0;
         for at in 0..self.shapes[shape].pods.len() {
             let pod = self.shapes[shape].pods[at];
@@ -179,7 +187,7 @@ impl<'a> Solver<'a> {
                 return Some(choice);
             }
             if let Some(choice) = self.find(shape, attempt, Mode::Courteous) {
-                return Some(choice);
+                return Some(self.or_fill(shape, attempt, choice));
             }
             let plan = &self.plans[shape];
             let could_be_ruder = !plan.courtesy_hosts.is_empty() || !plan.courtesy_domains.is_empty();
@@ -190,7 +198,7 @@ impl<'a> Solver<'a> {
             if let Some(choice) = self.on_a_node(shape, attempt + 1) {
                 return Some(choice);
             }
-            if let Some(choice) = self.open(shape, attempt) {
+            if let Some(choice) = self.fill(shape, attempt).or_else(|| self.open(shape, attempt)) {
                 return Some(choice);
             }
         }
@@ -268,6 +276,9 @@ impl<'a> Solver<'a> {
             if moved || self.places.bucket_of[place] == usize::MAX {
                 self.places.settle(place);
             }
+            if !self.free[shape] {
+                self.places.hold(place);
+            }
         }
         self.count(shape, place);
     }
@@ -333,46 +344,6 @@ impl<'a> Solver<'a> {
             kept = kept || ground.states.narrow(state, need, &ground.needs, &ground.words).is_some();
         }
         tolerated && labelled && kept
-    }
-
-    /// Pods that an earlier answer placed stay where it put them, if that still holds.
-    fn keep_planned(&mut self, order: &[ShapeId]) {
-        let planned: Vec<(ShapeId, usize, PlaceId)> = order
-            .iter()
-            .flat_map(|shape| self.shapes[*shape].pods.iter().map(move |pod| (*shape, *pod)))
-            .filter(|(_, pod)| self.placed[*pod].is_none())
-            .filter_map(|(shape, pod)| Some((shape, pod, self.ground.scene.pods[pod].planned?)))
-            .filter(|(_, _, place)| self.places.bucket_of.get(*place).is_some_and(|bucket| *bucket != usize::MAX))
-            .collect();
-        let mut waiting = planned;
-        loop {
-            let before = waiting.len();
-            waiting.retain(|(shape, pod, place)| {
-                let attempts = self.plans[*shape].attempts.len();
-                let musts = attempts - self.plans[*shape].musts..attempts;
-                let holds = musts.into_iter().any(|attempt| self.holds_on_node(*shape, attempt, *place));
-                if holds {
-                    self.commit(*shape, *pod, Choice { place: *place, state: None });
-                }
-                !holds
-            });
-            if waiting.is_empty() || waiting.len() == before {
-                break;
-            }
-        }
-        // A spread held when the earlier answer came to a pod, and may not hold now that those are counted who came after it.
-        for (shape, pod, place) in waiting {
-            let attempts = self.plans[shape].attempts.clone();
-            for attempt in &mut self.plans[shape].attempts {
-                attempt.domains.retain(|rule| !matches!(rule.kind, DomainKind::Spread { .. }));
-            }
-            let musts = attempts.len() - self.plans[shape].musts..attempts.len();
-            let holds = musts.into_iter().any(|attempt| self.holds_on_node(shape, attempt, place));
-            self.plans[shape].attempts = attempts;
-            if holds {
-                self.commit(shape, pod, Choice { place, state: None });
-            }
-        }
     }
 }
 

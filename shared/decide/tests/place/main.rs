@@ -11,6 +11,7 @@ mod gpus;
 mod labels;
 mod limits;
 mod nodes;
+mod paid;
 mod preferences;
 mod prices;
 mod properties;

@@ -7,7 +7,7 @@ use crate::fixture::*;
 use crate::nodes::daemon;
 
 /// Millionths an hour, each claim at its cheapest.
-fn price(scene: &Scene, placing: &Placing) -> u64 {
+pub fn price(scene: &Scene, placing: &Placing) -> u64 {
     let of_claim = |claim: &model::place::ClaimPlanned| {
         let (of, types) = (claim.offerings[0], &scene.catalogues[scene.pools[claim.pool].catalogue].types);
         types[of.instance_type as usize].offerings[of.offering as usize].price.unwrap()
