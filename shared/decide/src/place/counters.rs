@@ -45,6 +45,8 @@ pub struct Counter {
     /// By place for hosts, by value for slots.
     counts: Vec<u32>,
     pub total: u32,
+    /// How many of them are on nodes to come of which nobody knows the domain.
+    pub unknown: u32,
     /// Some were there before anybody was placed.
     pub was_there: bool,
     /// Some rule that must be kept depends on it, so a claim whose domain is open must settle before it takes a counted pod.
@@ -91,6 +93,7 @@ impl Counters {
                 counted: *counted,
                 counts: vec![],
                 total: 0,
+                unknown: 0,
                 was_there: false,
                 hard: false,
                 evenly: None,
@@ -115,6 +118,18 @@ impl Counter {
         self.total += 1;
         if self.spot == Spot::Host && self.counts[place_or_value] == 1 {
             self.hosts.push(place_or_value);
+        }
+    }
+
+    pub fn add_unknown(&mut self) {
+        self.unknown += 1;
+        self.total += 1;
+    }
+
+    pub fn remove_unknown(&mut self) {
+        if self.unknown > 0 {
+            self.unknown -= 1;
+            self.total -= 1;
         }
     }
 

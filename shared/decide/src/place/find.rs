@@ -322,7 +322,7 @@ impl<'p> Asked<'p> {
         let spread: u32 = all
             .map(|rule| match domains[rule.slot] {
                 Domain::Known(value) => rule.crowd(value, counters),
-                Domain::Open | Domain::Absent => 0,
+                Domain::Open | Domain::Unknown | Domain::Absent => 0,
             })
             .sum();
         spread + if counters.some_wanted { self.unwanted(domains, counters) } else { 0 }

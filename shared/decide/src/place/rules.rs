@@ -66,6 +66,8 @@ impl DomainRule {
             Domain::Known(value) => self.holds_at(value, counters),
             // Where there is no such label there is no such place to share, but nothing to be near or to spread over either.
             Domain::Absent => matches!(self.kind, DomainKind::Apart),
+            // It may be any: whoever keeps away from others is sure of it only while there are none.
+            Domain::Unknown => matches!(self.kind, DomainKind::Apart) && counters.all[self.counter].total == 0,
             Domain::Open => false,
         }
     }
@@ -73,7 +75,7 @@ impl DomainRule {
     pub fn holds_at(&self, value: Value, counters: &Counters) -> bool {
         let counter = &counters.all[self.counter];
         match &self.kind {
-            DomainKind::Apart => counter.at(value) == 0,
+            DomainKind::Apart => counter.at(value) == 0 && counter.unknown == 0,
             DomainKind::Near { itself } => {
                 counter.at(value) > 0 || (*itself && counter.total == 0 && !counter.is_unwanted(value))
             }

@@ -108,22 +108,29 @@ impl<'a> Solver<'a> {
     }
 
     /// Shapes that fail are tried again as long as others got on: a pod may wait for another. Those of `eager` are tried again
-    /// after each other shape, before somebody takes what they waited for.
+    /// after each other shape, before somebody takes what they waited for; and after each pod that a spread of theirs counts, because
+    /// the next one may take the last place that it leaves them.
     fn place_shapes(&mut self, mut waiting: Vec<ShapeId>, eager: &[ShapeId], still_time: &mut dyn FnMut() -> bool) {
         let mut since_look = 0;
         while !waiting.is_empty() && !self.out_of_time {
             let mut progress = false;
             let mut failed: Vec<ShapeId> = vec![];
             for shape in waiting {
-                let (placed, all) = self.place_shape(shape, &mut since_look, still_time);
-                progress |= placed > 0;
-                if placed > 0 && !eager.is_empty() {
-                    failed.retain(|again| {
-                        !eager.contains(again) || !self.place_shape(*again, &mut since_look, still_time).1
-                    });
-                }
-                if !all {
-                    failed.push(shape);
+                loop {
+                    let waited_for = |again: &ShapeId| eager.contains(again) && self.is_counted_for(shape, *again);
+                    let most = if failed.iter().any(waited_for) { 1 } else { usize::MAX };
+                    let (placed, all) = self.place_shape(shape, most, &mut since_look, still_time);
+                    progress |= placed > 0;
+                    if placed > 0 && !eager.is_empty() {
+                        failed.retain(|again| {
+                            !eager.contains(again)
+                                || !self.place_shape(*again, usize::MAX, &mut since_look, still_time).1
+                        });
+                    }
+                    if all || placed < most {
+                        failed.extend((!all).then_some(shape));
+                        break;
+                    }
                 }
             }
             if !progress {
@@ -142,10 +149,17 @@ impl<'a> Solver<'a> {
         self.places.forget_rooms();
     }
 
+    /// Whether a rule about domains of one shape counts the pods of another.
+    fn is_counted_for(&self, shape: ShapeId, by: ShapeId) -> bool {
+        let rules = self.plans[by].attempts.last().map(|must| must.domains.as_slice()).unwrap_or_default();
+        rules.iter().any(|rule| self.plans[shape].adds.contains(&rule.counter))
+    }
+
     /// How many pods of a shape found a place just now, and whether none is left.
     fn place_shape(
         &mut self,
         shape: ShapeId,
+        most: usize,
         since_look: &mut usize,
         still_time: &mut dyn FnMut() -> bool,
     ) -> (usize, bool) {
@@ -156,6 +170,9 @@ impl<'a> Solver<'a> {
             let pod = self.shapes[shape].pods[at];
             if self.placed[pod].is_some() {
                 continue;
+            }
+            if placed >= most {
+                return (placed, false);
             }
             *since_look += 1;
             if *since_look >= PODS_A_LOOK {
@@ -294,15 +311,21 @@ impl<'a> Solver<'a> {
     }
 
     pub fn count(&mut self, shape: ShapeId, place: PlaceId) {
-        self.tally(shape, place, Counter::add);
+        self.tally(shape, place, Counter::add, Counter::add_unknown);
     }
 
     /// One pod of a shape less at a place.
     pub fn uncount(&mut self, shape: ShapeId, place: PlaceId) {
-        self.tally(shape, place, Counter::remove);
+        self.tally(shape, place, Counter::remove, Counter::remove_unknown);
     }
 
-    fn tally(&mut self, shape: ShapeId, place: PlaceId, step: impl Fn(&mut Counter, usize)) {
+    fn tally(
+        &mut self,
+        shape: ShapeId,
+        place: PlaceId,
+        step: impl Fn(&mut Counter, usize),
+        unknown: impl Fn(&mut Counter),
+    ) {
         for at in 0..self.plans[shape].adds.len() {
             let id = self.plans[shape].adds[at];
             let (counted, spot) = (self.ground.counters.all[id].counted, self.ground.counters.all[id].spot);
@@ -311,11 +334,11 @@ impl<'a> Solver<'a> {
             }
             match spot {
                 Spot::Host => step(&mut self.ground.counters.all[id], place),
-                Spot::Slot(slot) => {
-                    if let Domain::Known(value) = self.domain(place, slot) {
-                        step(&mut self.ground.counters.all[id], value);
-                    }
-                }
+                Spot::Slot(slot) => match self.domain(place, slot) {
+                    Domain::Known(value) => step(&mut self.ground.counters.all[id], value),
+                    Domain::Unknown => unknown(&mut self.ground.counters.all[id]),
+                    Domain::Open | Domain::Absent => {}
+                },
             }
         }
     }
@@ -338,7 +361,7 @@ impl<'a> Solver<'a> {
             taints::tolerated(&ground.sources[pool].taints, &self.shapes[shape].example.tolerations, true)
         });
         let domains = &ground.states.get(state).domains;
-        let labelled = of.slots.iter().all(|slot| domains[*slot] != Domain::Absent);
+        let labelled = of.slots.iter().all(|slot| !matches!(domains[*slot], Domain::Absent | Domain::Unknown));
         let mut kept = of.needs.is_empty();
         for need in of.needs {
             kept = kept || ground.states.narrow(state, need, &ground.needs, &ground.words).is_some();

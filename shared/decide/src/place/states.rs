@@ -21,6 +21,8 @@ pub enum Domain {
     Known(Value),
     /// A claim that could still go several ways.
     Open,
+    /// A claim whose node will have the label, and nobody knows which.
+    Unknown,
     Absent,
 }
 
@@ -59,6 +61,8 @@ pub struct States<'a> {
     narrowed: Map<(StateId, NeedId), Option<StateId>>,
     pinned: Map<(StateId, usize), Pins>,
     well_known: Mask,
+    /// Every cloud gives its nodes one, whether types say so or not.
+    region: Option<Key>,
 }
 
 const WELL_KNOWN: [&str; 8] = [
@@ -85,6 +89,7 @@ impl<'a> States<'a> {
             narrowed: Map::default(),
             pinned: Map::default(),
             well_known,
+            region: words.key(names::REGION),
         }
     }
 
@@ -256,6 +261,7 @@ impl<'a> States<'a> {
                 None => Domain::Open,
             },
             None if shelf.knows(*key) => Domain::Open,
+            None if Some(*key) == self.region => Domain::Unknown,
             None => Domain::Absent,
         };
         let domains = self.slots.iter().map(domain).collect();

@@ -163,3 +163,21 @@ fn pods_that_keep_together_begin_where_a_limit_lets_them_end() {
     let placing = solve_all(&scene);
     assert_eq!(types(&scene, &placing, 0), ["large"]);
 }
+
+#[test]
+fn pods_apart_by_region_wait_where_nobody_knows_which_region_a_new_node_is_in() {
+    let mut scene = scene(pods("db", 3, apart(names::REGION)));
+    assert_eq!(placed(&solve(&scene)), 1, "the next may be in the same one");
+    let mut there = node("there");
+    there.labels.insert(names::REGION.into(), "here".into());
+    there.allocatable = resources(&[("cpu", "1"), ("pods", "10")]);
+    scene.nodes = vec![there];
+    scene.bound = vec![bound("old", 0, &[("app", "db")])];
+    assert_eq!(placed(&solve(&scene)), 0, "every new node may be there");
+    scene.pools[0].labels = labels(&[(names::REGION, "elsewhere")]);
+    assert_eq!(placed(&solve(&scene)), 1, "now it is known");
+    for pod in &mut scene.pods {
+        pod.anti_affinity = vec![with_app("example.com/rack", "db")];
+    }
+    assert_eq!(placed(&solve(&scene)), 3, "no node has such a label, so nobody shares it");
+}

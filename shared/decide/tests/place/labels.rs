@@ -115,7 +115,7 @@ fn a_taint_that_only_prefers_gives_way_to_need_and_not_before() {
     assert_eq!(placing.claims[0].pool, 0);
 }
 
-fn with_volume(name: &str, zones: &[&str], handle: &str) -> PodToPlace {
+pub fn with_volume(name: &str, zones: &[&str], handle: &str) -> PodToPlace {
     let mut wants = pod(name);
     let alternatives = zones.iter().map(|zone| vec![asks(&format!("topology.kubernetes.io/zone In {zone}"))]).collect();
     let handle = VolumeHandle { driver: "disk.csi".into(), volume: handle.into() };

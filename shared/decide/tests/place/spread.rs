@@ -4,6 +4,7 @@ use model::names;
 use model::place::{NodePolicy, PodToPlace, WhenUnsatisfiable};
 
 use crate::fixture::*;
+use crate::labels::with_volume;
 
 fn web(key: &'static str, skew: u32) -> impl Fn(PodToPlace) -> PodToPlace {
     move |mut pod| {
@@ -206,4 +207,14 @@ fn nodes_without_one_of_the_required_keys_take_part_in_no_spread() {
     scene.bound = [0, 0, 1, 2].map(|at| bound("old", at, &[("app", "web")])).into();
     let placing = solve_all(&scene);
     assert_eq!(values(&scene, &placing, 0, names::ZONE), ["zone-a"]);
+}
+
+#[test]
+fn pods_that_can_be_in_one_zone_alone_are_not_kept_waiting_by_those_that_can_be_anywhere() {
+    let there = |at: usize| {
+        let name = format!("volume-{at}");
+        web(names::ZONE, 1)(with_volume(&name, &["zone-a"], &name))
+    };
+    let scene = scene([pods("web", 3, web(names::ZONE, 1)), (0..2).map(there).collect()].concat());
+    assert_eq!(by_zone(&scene, &solve_all(&scene)), [2, 2, 1]);
 }
