@@ -43,8 +43,10 @@ fn join(claim: &mut Value, node: &mut Node) {
     let labelled = |label: &str| node.metadata.labels.as_ref().is_some_and(|all| all.contains_key(label));
     // Whoever wrote down that it was registered would have written the rest too.
     let starts = labelled(names::REGISTERED) && !labelled(names::INITIALIZED);
+    let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default();
+    let joins = taints.iter().any(|taint| taint.key == names::UNREGISTERED_TAINT);
     let holds = |kind: &str| match conditions.is_empty() {
-        true => kind == "Registered" || !starts,
+        true => !joins && (kind == "Registered" || !starts),
         false => conditions.iter().any(|one| one["type"] == kind && one["status"] == "True"),
     };
     let labels = node.metadata.labels.get_or_insert_default();

@@ -151,10 +151,10 @@ fn is_of(claim: &Claim, provider_id: Option<&str>, name: &ObjectName) -> bool {
 
 fn node_there(node: Facts, claim: Option<&Claim>, limits: BTreeMap<String, u32>) -> (NodeThere, Resources) {
     let is = |label: &str| node.labels.get(label).is_some_and(|value| value == "true");
-    let joining = node.taints.iter().any(|taint| taint.key == names::UNREGISTERED_TAINT);
-    let registered = !joining && (claim.is_none() || is(names::REGISTERED));
-    // Where no claim is known, a node that somebody registered and did not initialize is on its way, and any other is up.
-    let initialized = !joining && (is(names::INITIALIZED) || (claim.is_none() && !is(names::REGISTERED)));
+    let registered = claim.is_none() || is(names::REGISTERED);
+    // Where no claim is known, a node that joins, or that somebody registered and did not initialize, is on its way; any other is up.
+    let joins = || is(names::REGISTERED) || node.taints.iter().any(|taint| taint.key == names::UNREGISTERED_TAINT);
+    let initialized = is(names::INITIALIZED) || (claim.is_none() && !joins());
     // A machine that is started anew comes back: its pods wait for it, and get no other node.
     let reboots = claim.is_some_and(|claim| claim.is(ConditionKind::Rebooting) && claim.deleted_at.is_none());
     let initialized = initialized && !reboots;
