@@ -15,8 +15,9 @@ use tokio::{
 
 use crate::{site::Site, troupe::Cast};
 
-/// What has not happened by then does not. The clouds need seconds at their speed; the rest is for a busy machine.
-const LONGEST: Duration = Duration::from_secs(240);
+/// What has not happened by then does not. The clouds need seconds at their speed; the rest is for a busy machine, and for budgets: where
+/// whoever evicts a pod is killed in the midst of it, Kubernetes counts that pod as going for two minutes and lets no other go.
+const LONGEST: Duration = Duration::from_secs(360);
 /// How often a real server is asked whether it is so: watching it would cost more words than it saves time.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 
