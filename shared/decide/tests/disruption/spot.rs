@@ -111,12 +111,12 @@ fn a_type_that_is_dearer_in_some_zone_is_said_to_be_that() {
 #[test]
 fn a_spot_machine_is_not_replaced_by_spot_because_another_one_is_swapped_for_itself_beside_it() {
     let mut world = world("spot");
-    world.pod("q", 4000).node("od", "small").pod("pinned", 1900);
+    world.pod("q", 3500).pod("r", 1800).node("od", "small").pod("pinned", 100);
     world.last_there().labels.insert(names::CAPACITY_TYPE.into(), "on-demand".into());
     let on_demand =
         Requirement { key: names::CAPACITY_TYPE.into(), operator: Operator::In, values: vec!["on-demand".into()] };
     let pinned = model::place::NodeTerm { expressions: vec![on_demand], fields: vec![] };
     world.last_pod().moves.as_mut().unwrap().node_affinity = vec![pinned];
     stays(&world, "n", KeptCode::SpotToSpot);
-    check(&world, &[]);
+    check(&world, &["Underutilized od -> tiny"]);
 }
