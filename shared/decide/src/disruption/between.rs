@@ -4,6 +4,7 @@
 //! Looked at are required affinity and anti-affinity, and spreads that must hold. On a host that pods come to nobody makes room for them, so
 //! anti-affinity and spreads over hosts depend on nobody.
 
+mod moves;
 mod what;
 
 use model::{Labels, Namespace, names};
@@ -15,6 +16,7 @@ use crate::place::{
     Map,
     moving::{Moving, Spotted},
 };
+pub use moves::Moves;
 
 /// Which of the places that a label tells apart.
 type Domain = usize;
@@ -126,58 +128,6 @@ impl<'b> Between<'b> {
             }
         }
         None
-    }
-
-    /// The first of these pods that is wrong where it comes to if these move and no others.
-    pub fn wrong_alone(&mut self, moving: &mut Moving<'b>, movers: &[usize], known: &mut Known) -> Option<Wrong> {
-        if self.rules.is_empty() || movers.iter().all(|pod| self.keeps[*pod].is_empty()) {
-            return None;
-        }
-        let mut alone: Map<usize, Counts> = Map::default();
-        for pod in movers {
-            for at in 0..self.counted_by[self.kind_of[*pod]].len() {
-                let rule = self.counted_by[self.kind_of[*pod]][at];
-                let counts = alone.entry(rule).or_insert_with(|| self.rules[rule].before.clone());
-                let from = self.domain(rule, Spotted::Node(self.board.homes[*pod]), moving, known);
-                let to = self.domain(rule, moving.spotted(*pod), moving, known);
-                from.into_iter().for_each(|at| *counts.entry(at).or_insert(0) -= 1);
-                to.into_iter().for_each(|at| *counts.entry(at).or_insert(0) += 1);
-            }
-        }
-        for pod in movers {
-            for at in 0..self.keeps[*pod].len() {
-                let rule = self.keeps[*pod][at];
-                let Some(at) = self.domain(rule, moving.spotted(*pod), moving, known) else { continue };
-                let counts = alone.entry(rule).or_insert_with(|| self.rules[rule].before.clone());
-                let wrong = match self.rules[rule].what {
-                    What::Near(_) => self.is_alone(rule, *pod, at, counts),
-                    // What is no better with all the others was found good enough by whoever placed it.
-                    What::Apart(_) => {
-                        let others = self.others(rule, *pod, at, counts);
-                        others > 0 && {
-                            let now = self.now(rule, moving, known);
-                            others > self.others(rule, *pod, at, now)
-                        }
-                    }
-                    What::Spread(spread) => {
-                        let skew = self.skew(rule, *pod, at, counts);
-                        skew > i64::from(spread.max_skew.max(1)) && {
-                            let now = self.now(rule, moving, known);
-                            skew > self.skew(rule, *pod, at, now)
-                        }
-                    }
-                };
-                if wrong {
-                    return Some(Wrong { pod: *pod, rule });
-                }
-            }
-        }
-        None
-    }
-
-    /// Whether where a pod is matters to what is wrong.
-    pub fn counts(&self, wrong: Wrong, pod: usize) -> bool {
-        self.counted_by[self.kind_of[pod]].contains(&wrong.rule)
     }
 
     fn find_kinds(&mut self) -> HashMap<(&'b Namespace, &'b Labels), usize> {

@@ -265,7 +265,9 @@ impl<'b> Choosing<'b> {
     /// The same, and these moves are right without all the others.
     pub fn stands_alone(&mut self, moved: &[usize]) -> Result<(), Stay> {
         self.nobody_left_alone(moved)?;
-        let wrong = self.between.wrong_alone(&mut self.moving, moved, &mut Known::default());
+        let known = &mut Known::default();
+        let moves = self.between.moves(&mut self.moving, moved, known);
+        let wrong = self.between.wrong_alone(&mut self.moving, &moves, known);
         wrong.map_or(Ok(()), |wrong| Err(independent::too_soon(self.board, wrong)))
     }
 

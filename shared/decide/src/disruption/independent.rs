@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Stay,
-    between::{Known, Wrong},
+    between::{Known, Moves, Wrong},
     board::{Board, Choosing},
     groups::Group,
 };
@@ -30,39 +30,46 @@ struct Mover<'b> {
 /// A command, and why it is not right alone if it is not.
 type Judged = (Group, Result<(), Stay>);
 
+/// A command, and what it does to the rules between pods.
+type Together<'b> = (Group, Moves<'b>);
+
 /// How many others are tried one by one before a command is joined with the first of them.
 const MOST_TRIED: usize = 16;
 
 /// Groups that are right alone; and why the others are not, which count on what an older command does.
 pub fn joined(choosing: &mut Choosing<'_>, groups: Vec<Group>) -> Vec<Judged> {
     let board = choosing.board;
-    let mut open: Vec<Option<Group>> = apart(choosing, groups).into_iter().map(Some).collect();
-    let movers = |group: &Group| group.nodes.iter().flat_map(|at| board.pods_of(*at)).collect::<Vec<usize>>();
-    let mut done: Vec<Judged> = vec![];
     // Nothing moves here: commands are only put together.
     let mut known = Known::default();
+    let mut open: Vec<Option<Together<'_>>> = vec![];
+    for group in apart(choosing, groups) {
+        let movers: Vec<usize> = group.nodes.iter().flat_map(|at| board.pods_of(*at)).collect();
+        let moves = choosing.between.moves(&mut choosing.moving, &movers, &mut known);
+        open.push(Some((group, moves)));
+    }
+    let mut done: Vec<(Together<'_>, Result<(), Stay>)> = vec![];
     for at in 0..open.len() {
-        let Some(mut group) = open[at].take() else { continue };
+        let Some((mut group, mut moves)) = open[at].take() else { continue };
         let verdict = loop {
-            let own = movers(&group);
-            let Some(wrong) = choosing.between.wrong_alone(&mut choosing.moving, &own, &mut known) else {
+            let Some(wrong) = choosing.between.wrong_alone(&mut choosing.moving, &moves, &mut known) else {
                 break Ok(());
             };
-            let Some(other) = partner(choosing, (&open, &done), &own, wrong, &movers, &mut known) else {
+            let Some(other) = partner(choosing, (&open, &done), &moves, wrong, &mut known) else {
                 break Err(too_soon(board, wrong));
             };
             let more = match other {
                 Partner::Open(at) => open[at].take(),
                 Partner::Done(at) => Some(done.remove(at).0),
             };
-            if let Some(more) = more {
+            if let Some((more, theirs)) = more {
                 group.nodes.extend(more.nodes);
                 group.claims.extend(more.claims);
+                moves.add(&theirs);
             }
         };
-        done.push((group, verdict));
+        done.push(((group, moves), verdict));
     }
-    done
+    done.into_iter().map(|((group, _), verdict)| (group, verdict)).collect()
 }
 
 /// What a command that counts on another one's moves says.
@@ -78,28 +85,20 @@ enum Partner {
 }
 
 /// A group without whose moves this one is wrong: one that mends it, or else the first that has to do with it.
-fn partner(
-    choosing: &mut Choosing<'_>,
-    (open, done): (&[Option<Group>], &[Judged]),
-    own: &[usize],
+fn partner<'b>(
+    choosing: &mut Choosing<'b>,
+    (open, done): (&[Option<Together<'b>>], &[(Together<'b>, Result<(), Stay>)]),
+    own: &Moves<'b>,
     wrong: Wrong,
-    movers: &dyn Fn(&Group) -> Vec<usize>,
     known: &mut Known,
 ) -> Option<Partner> {
-    let of_open = open.iter().enumerate().filter_map(|(at, group)| Some((Partner::Open(at), group.as_ref()?)));
-    let of_done = done.iter().enumerate().map(|(at, (group, _))| (Partner::Done(at), group));
-    let mut found = vec![];
-    for (at, group) in of_open.chain(of_done) {
-        let theirs = movers(group);
-        if theirs.iter().any(|pod| choosing.between.counts(wrong, *pod)) {
-            found.push((at, theirs));
-        }
-        if found.len() == MOST_TRIED {
-            break;
-        }
-    }
-    let mends = |(_, theirs): &(Partner, Vec<usize>)| {
-        let both = [own, theirs].concat();
+    let of_open = open.iter().enumerate().filter_map(|(at, group)| Some((Partner::Open(at), &group.as_ref()?.1)));
+    let of_done = done.iter().enumerate().map(|(at, ((_, moves), _))| (Partner::Done(at), moves));
+    let found = of_open.chain(of_done).filter(|(_, theirs)| theirs.matter_to(wrong));
+    let mut found: Vec<(Partner, &Moves<'b>)> = found.take(MOST_TRIED).collect();
+    let mends = |(_, theirs): &(Partner, &Moves<'b>)| {
+        let mut both = own.clone();
+        both.add(theirs);
         choosing.between.wrong_alone(&mut choosing.moving, &both, known) != Some(wrong)
     };
     let best = found.iter().position(mends).unwrap_or(0);
