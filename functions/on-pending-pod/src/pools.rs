@@ -139,7 +139,8 @@ impl Pools {
             self.catalogues.push(sorted_out(provider, &offerings, stock, now));
             self.catalogues.len() - 1
         });
-        self.sources.push(PoolSource { pool, catalogue });
+        let spot_taints = host::parts::spot_taints(provider);
+        self.sources.push(PoolSource { pool, catalogue, spot_taints });
     }
 
     /// A machine whose Node is there and answers can be woken for nobody, whoever switched it on. Of one that we closed its claim says

@@ -32,8 +32,8 @@ use k8s_openapi::api::{
     storage::v1::{CSINode, StorageClass},
 };
 use kube::api::ObjectMeta;
-use model::place::{Catalogue, DeviceParts, Policy, Quota, Scene, Spread};
-use model::{Node as NodeRead, ObjectName, PodRef, Snapshot, Uid};
+use model::place::{Catalogue, DeviceParts, NodeStage, NodeThere, Policy, Quota, Scene, Spread};
+use model::{CapacityType, Node as NodeRead, ObjectName, PodRef, Snapshot, Taint, Uid, names};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{crd::NodePool, read_claim::ClaimRead, read_node::read_node};
@@ -101,6 +101,8 @@ pub struct PoolSource {
     pub pool: NodePool,
     /// Position in `SceneSource::catalogues`; or why there is none, in words: the pool then makes no nodes.
     pub catalogue: Result<usize, String>,
+    /// What its cloud puts on spot machines, whatever the pool says.
+    pub spot_taints: Vec<Taint>,
 }
 
 /// The scene, and what is not in it.
@@ -143,6 +145,7 @@ pub fn read_scene(source: &SceneSource) -> SceneRead {
     pods::sort(source, &lookup, &nodes, &daemons, &mut read);
     read.scene.bound.extend(source.seen.iter().flat_map(|seen| placed::seen(seen, &lookup, &nodes, &daemons)));
     read.scene.nodes = nodes.there;
+    taint_spot_on_its_way(&mut read.scene);
     read.scene.daemons = daemons.all;
     read.scene.catalogues = source.catalogues.clone();
     read.scene.namespaces = namespaces(source);
@@ -151,6 +154,20 @@ pub fn read_scene(source: &SceneSource) -> SceneRead {
     read.scene.device_parts = source.device_parts.clone();
     read.scene.policy = source.policy.clone();
     read
+}
+
+/// A spot machine that has not come yet will have what its cloud puts on it.
+fn taint_spot_on_its_way(scene: &mut Scene) {
+    let is_spot =
+        |node: &NodeThere| node.labels.get(names::CAPACITY_TYPE).is_some_and(|of| of == CapacityType::Spot.as_str());
+    for node in scene.nodes.iter_mut().filter(|node| node.stage != NodeStage::Initialized && is_spot(node)) {
+        let pool = scene.pools.iter().find(|pool| node.pool.as_ref() == Some(&pool.name));
+        for taint in pool.into_iter().flat_map(|pool| &pool.spot_taints) {
+            if !node.taints.iter().any(|known| known.is_same(taint)) {
+                node.taints.push(taint.clone());
+            }
+        }
+    }
 }
 
 /// Every namespace has a label with its own name, whether or not its object says so.

@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 pub use classes::Classes;
 pub use holders::MachineHolds;
 pub use power::Rack;
-pub use requirements::requirements_for;
+pub use requirements::{requirements_for, spot_taints};
 pub use settings::WorkSettings;
 
 /// Tells the time: the machine's, or a world's.

@@ -35,7 +35,7 @@ use client::Client;
 use offerings::{Prices, Sizes};
 use quota::Kept;
 
-pub use names::{CLAIM_NAME, CLAIM_NAME_TAG, CLAIM_UID, pool_name, pool_of_provider_id};
+pub use names::{CLAIM_NAME, CLAIM_NAME_TAG, CLAIM_UID, pool_name, pool_of_provider_id, spot_taint};
 pub use offerings::{QUOTA_FAMILY, bundled, size_name, with_mig_profile};
 pub use quota::{SPOT_FAMILY, Usage};
 pub use settings::{Credential, HiddenText, Problem, Settings};

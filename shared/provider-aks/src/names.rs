@@ -1,6 +1,6 @@
 //! Names and labels: which pool a claim has, and whose a pool is.
 
-use model::{InstanceKey, ObjectName, Uid};
+use model::{Effect, InstanceKey, ObjectName, Taint, Uid};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
@@ -105,4 +105,9 @@ pub fn pool_of_provider_id(provider_id: &str) -> Option<&str> {
     let mut words = scale_set.split('-');
     (words.next() == Some("aks")).then_some(())?;
     words.next().filter(|pool| is_pool_name(pool))
+}
+
+/// AKS puts it on every spot pool, and refuses to take it off.
+pub fn spot_taint() -> Taint {
+    Taint { key: "kubernetes.azure.com/scalesetpriority".into(), value: "spot".into(), effect: Effect::NoSchedule }
 }

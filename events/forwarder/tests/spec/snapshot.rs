@@ -113,8 +113,10 @@ fn in_order(scene: Placing) -> BTreeMap<&'static str, Vec<String>> {
 async fn both(scene: &Scene, cluster: &Cluster) -> Option<[BTreeMap<&'static str, Vec<String>>; 2]> {
     let claims = cluster.claims().await.unwrap();
     let (pools, _) = cluster.pools().await.unwrap();
-    let pools: Vec<PoolSource> =
-        pools.into_iter().map(|pool| PoolSource { pool, catalogue: Err("nothing is sold".to_owned()) }).collect();
+    let pools: Vec<PoolSource> = pools
+        .into_iter()
+        .map(|pool| PoolSource { pool, catalogue: Err("nothing is sold".to_owned()), spot_taints: vec![] })
+        .collect();
     let read = |source: SceneSource| {
         let now = scene.world.clock.now();
         in_order(read_scene(&SceneSource { claims: claims.clone(), pools: pools.clone(), now, ..source }).scene)

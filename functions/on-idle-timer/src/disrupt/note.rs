@@ -62,7 +62,7 @@ fn after(picture: &Picture, read: &ClaimAsRead) -> Option<After> {
     let name = read.claim.labels.get(names::NODE_POOL)?;
     let scene = &picture.situation.provision.scene;
     let at = scene.pools.iter().position(|pool| pool.name.as_str() == name)?;
-    picture.situation.inventory.pools.get(at).map(|pool| pool.consolidate_after)
+    picture.situation.inventory.pools.get(at).map(|pool| pool.counts_from_pods())
 }
 
 fn work_by_node(picture: &Picture) -> BTreeMap<&str, Vec<&Uid>> {

@@ -4,7 +4,7 @@
 
 use cluster::crd::NodePool;
 use model::{
-    Offering,
+    Offering, Taint,
     place::{Catalogue, OfferingRef},
 };
 use std::{collections::BTreeMap, fs, path::Path};
@@ -69,6 +69,16 @@ impl Market {
                 Some(known) => known.clone(),
                 None => Err(format!("nobody knows what a {} offers: pass --catalog", class.kind)),
             },
+        }
+    }
+
+    /// What the cloud of a pool puts on spot machines; nothing is known of a catalogue from a file.
+    pub fn spot_taints(&self, pool: &NodePool) -> Vec<Taint> {
+        let azures =
+            ["karpenter.azure.com", "kaito.sh"].contains(&pool.spec.template.spec.node_class_ref.group.as_str());
+        match &self.buys {
+            Buys::ByClass(_) if azures => host::parts::spot_taints(provider_aks::PROVIDER),
+            Buys::ByClass(_) | Buys::All => vec![],
         }
     }
 

@@ -210,7 +210,10 @@ impl Manifest {
                 Err(why) => warnings.push(format!("{}: {why}: it counts for nothing", self.place("NodeClaim", name))),
             }
         }
-        let with_catalogue = |pool: NodePool| PoolSource { catalogue: market.of_pool(&pool), pool };
+        let with_catalogue = |pool: NodePool| {
+            let (catalogue, spot_taints) = (market.of_pool(&pool), market.spot_taints(&pool));
+            PoolSource { pool, catalogue, spot_taints }
+        };
         let source = SceneSource {
             pods: self.pods,
             nodes: self.nodes,

@@ -38,6 +38,7 @@ pub(super) fn pool(
         labels: BTreeMap::new(),
         requirements: vec![],
         taints: vec![],
+        spot_taints: source.spot_taints.clone(),
         startup_taints: vec![],
         limits: Resources::new(),
         used: used.get(&name).cloned().unwrap_or_default(),

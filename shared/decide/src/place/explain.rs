@@ -142,6 +142,13 @@ fn of_source(solver: &mut Solver<'_>, shape: ShapeId, source: usize) -> (Code, S
         }
         return (Code::Labels, "its own requirements leave no instance type that can be had".to_owned());
     };
+    let Some(base) = solver.as_tolerated(shape, base) else {
+        let taints = &solver.ground.sources[source].spot_taints;
+        let taint = taints::first_untolerated(taints, &solver.shapes[shape].example.tolerations, true);
+        let taint = taint.map(|one| format!("{}={}:{}", one.key, one.value, one.effect.as_str())).unwrap_or_default();
+        let words = format!("it makes spot machines only, and the pod does not tolerate their taint {taint}");
+        return (Code::Taints, words);
+    };
     let must = solver.plans[shape].attempts.len() - 1;
     let needs = solver.plans[shape].attempts[must].needs.clone();
     let mut states: Vec<StateId> = vec![];

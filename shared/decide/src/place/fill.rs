@@ -26,8 +26,9 @@ impl Solver<'_> {
 
     /// Whether a claim that is opened for the shape begins in this state.
     fn opens_in(&mut self, shape: ShapeId, attempt: usize, state: StateId) -> bool {
+        let base = self.ground.sources[self.ground.states.get(state).pool].base;
+        let Some(base) = base.and_then(|base| self.as_tolerated(shape, base)) else { return false };
         let ground = &mut self.ground;
-        let Some(base) = ground.sources[ground.states.get(state).pool].base else { return false };
         let needs = &self.plans[shape].attempts[attempt].needs;
         ground.ways_to_buy.iter().any(|way| {
             let Some(bought) = ground.states.narrow(base, *way, &ground.needs, &ground.words) else { return false };

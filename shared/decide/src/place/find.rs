@@ -205,12 +205,29 @@ impl Solver<'_> {
         None
     }
 
+    /// A state without spot machines, where the pool's cloud puts taints on those that the pod does not tolerate.
+    pub fn as_tolerated(&mut self, shape: ShapeId, state: StateId) -> Option<StateId> {
+        let ground = &mut self.ground;
+        let of_spot = &ground.sources[ground.states.get(state).pool].spot_taints;
+        if taints::tolerated(of_spot, &self.shapes[shape].example.tolerations, true) {
+            return Some(state);
+        }
+        ground.states.narrow(state, ground.not_spot, &ground.needs, &ground.words)
+    }
+
     /// What labels and taints say, once for a bucket.
     fn verdict(&mut self, shape: ShapeId, attempt: usize, bucket: BucketId) -> Verdict {
+        let kind = match self.places.buckets[bucket].kind {
+            Kind::Claim(state) => match self.as_tolerated(shape, state) {
+                Some(state) => Kind::Claim(state),
+                None => return Verdict::No,
+            },
+            node @ Kind::Node(_) => node,
+        };
         let tolerations = &self.shapes[shape].example.tolerations;
         let attempt = &self.plans[shape].attempts[attempt];
         let ground = &mut self.ground;
-        match self.places.buckets[bucket].kind {
+        match kind {
             Kind::Node(node) => {
                 let info = &ground.nodes[node];
                 let kept = attempt.needs.iter().any(|need| ground.needs.kept(*need, |key| info.labels[key]));

@@ -31,6 +31,8 @@ pub struct Ground<'a> {
     pub by_weight: Vec<usize>,
     /// Needs that claims are opened with, in this order.
     pub ways_to_buy: Rc<[NeedId]>,
+    /// What pods need that tolerate no spot machine of a pool.
+    pub not_spot: NeedId,
     pub nodes: Vec<NodeInfo<'a>>,
     pub has_preferred_taints: bool,
     slot_of: Map<Key, usize>,
@@ -72,6 +74,7 @@ impl<'a> Ground<'a> {
         let mut by_weight: Vec<usize> = (0..sources.len()).collect();
         by_weight.sort_by_key(|at| (core::cmp::Reverse(sources[*at].pool.weight), sources[*at].pool.name.as_str()));
         let ways_to_buy = learn::ways_to_buy(scene, &words, &mut needs).into();
+        let not_spot = learn::not_spot(&words, &mut needs);
         let nodes = node_infos(scene, &columns, &words, &needs, &slots, &daemons);
         let slot_of = slots.iter().enumerate().map(|(slot, key)| (*key, slot)).collect();
         let has_preferred_taints = sources::has_preferred_taints(scene);
@@ -87,6 +90,7 @@ impl<'a> Ground<'a> {
             sources,
             by_weight,
             ways_to_buy,
+            not_spot,
             nodes,
             has_preferred_taints,
             slot_of,

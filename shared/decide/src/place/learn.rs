@@ -35,7 +35,8 @@ pub fn words<'a>(scene: &'a Scene, shapes: &[Shape<'a>]) -> (Words<'a>, Vec<Key>
     if has_reservations(scene) {
         [names::INSTANCE_TYPE, names::ZONE].into_iter().for_each(|key| _ = words.learn_key(key));
     }
-    if has_reservations(scene) || !scene.quotas.is_empty() {
+    let taints_spot = scene.pools.iter().any(|pool| !pool.spot_taints.is_empty());
+    if has_reservations(scene) || !scene.quotas.is_empty() || taints_spot {
         let key = words.learn_key(names::CAPACITY_TYPE);
         CAPACITY_TYPES.into_iter().for_each(|of| _ = words.learn(key, of.as_str()));
     }
@@ -61,6 +62,13 @@ pub fn ways_to_buy(scene: &Scene, words: &Words<'_>, needs: &mut Needs) -> Vec<N
         ways.extend(CAPACITY_TYPES.map(|of| way(Operator::In, of)));
     }
     ways
+}
+
+/// Anything but a spot machine.
+pub fn not_spot(words: &Words<'_>, needs: &mut Needs) -> NeedId {
+    let values = vec![CapacityType::Spot.as_str().to_owned()];
+    let requirement = Requirement { key: names::CAPACITY_TYPE.to_owned(), operator: Operator::NotIn, values };
+    needs.id(of_requirements([&requirement], words))
 }
 
 const CAPACITY_TYPES: [CapacityType; 3] = [CapacityType::Reserved, CapacityType::Spot, CapacityType::OnDemand];

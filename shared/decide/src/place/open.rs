@@ -91,6 +91,7 @@ impl Solver<'_> {
         if !taints::tolerated(&of.taints, tolerations, asked.ignores_preferred_taints) {
             return None;
         }
+        let base = self.as_tolerated(shape, base)?;
         let ways = self.ground.ways_to_buy.clone();
         ways.iter().find_map(|way| {
             let ground = &mut self.ground;

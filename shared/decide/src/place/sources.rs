@@ -19,6 +19,8 @@ use super::words::{Key, Words};
 pub struct Source<'a> {
     pub pool: &'a Pool,
     pub taints: Vec<&'a Taint>,
+    /// Of its spot machines alone.
+    pub spot_taints: Vec<&'a Taint>,
     /// Absent if its own requirements leave nothing.
     pub base: Option<StateId>,
     /// Its requirements would leave something, if it were not out of stock or in use.
@@ -109,6 +111,7 @@ pub fn build<'a>(
         sources.push(Source {
             pool,
             taints: pool_taints,
+            spot_taints: pool.spot_taints.iter().collect(),
             base,
             sold_out,
             fit,

@@ -116,6 +116,7 @@ impl World {
             labels: BTreeMap::new(),
             requirements: vec![required(names::CAPACITY_TYPE, "on-demand")],
             taints: vec![],
+            spot_taints: vec![],
             startup_taints: vec![],
             limits: Resources::new(),
             used: Resources::new(),

@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use jiff::SignedDuration;
-use model::disruption::{Budget, KeptCode, Policy, RackTimes, To};
+use model::disruption::{After, Budget, KeptCode, Policy, RackTimes, To};
 
 fn old(world: &mut World) {
     world.last_claim().created_at = ago(60 * 24 * 40);
@@ -107,4 +107,19 @@ fn of_two_nodes_that_have_room_only_for_each_others_pods_of_no_cost_one_goes() {
     world.rules().policy = Policy::WhenEmpty;
     check(&world, &["Empty a ->"]);
     stays(&world, "b", KeptCode::Destination);
+}
+
+#[test]
+fn the_pods_of_a_rack_are_noted_for_its_idle_window_whatever_its_pool_waits() {
+    let mut world = World::new();
+    let mins = jiff::SignedDuration::from_mins;
+    let seconds = |count| After::Time(jiff::SignedDuration::from_secs(count));
+    world.rules().consolidate_after = seconds(0);
+    assert_eq!(world.rules().counts_from_pods(), seconds(0));
+    world.rules().rack = Some(RackTimes { idle: mins(5), on: mins(15), rest: mins(5) });
+    assert_eq!(world.rules().counts_from_pods(), seconds(300));
+    world.rules().consolidate_after = seconds(600);
+    assert_eq!(world.rules().counts_from_pods(), seconds(600));
+    world.rules().consolidate_after = After::Never;
+    assert_eq!(world.rules().counts_from_pods(), After::Never);
 }

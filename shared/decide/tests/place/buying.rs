@@ -154,3 +154,36 @@ fn a_pod_that_names_its_pool_hears_of_that_one_first_and_of_the_others_in_a_word
     let placing = solve(&scene);
     assert!(why(&placing, 0).reason.contains("nodepool In typo, and no pool is called so"), "{placing:?}");
 }
+
+/// A pool whose cloud puts a taint on spot machines, which are the cheapest.
+fn with_tainted_spot(pods: Vec<model::place::PodToPlace>) -> model::place::Scene {
+    let mut scene = scene(pods);
+    scene.pools[0].spot_taints = vec![taint("spot", model::Effect::NoSchedule)];
+    scene
+}
+
+#[test]
+fn only_pods_that_tolerate_what_a_cloud_puts_on_spot_machines_get_one() {
+    let mut bears = pod("bears");
+    bears.tolerations = vec![tolerates("spot")];
+    let scene = with_tainted_spot(vec![bears.clone()]);
+    let placing = solve_all(&scene);
+    assert!(values(&scene, &placing, 0, model::names::CAPACITY_TYPE).contains(&"spot".to_owned()));
+    let scene = with_tainted_spot(vec![pod("plain")]);
+    let placing = solve_all(&scene);
+    assert_eq!(values(&scene, &placing, 0, model::names::CAPACITY_TYPE), ["on-demand"]);
+    let scene = with_tainted_spot(vec![bears, pod("plain")]);
+    let placing = solve_all(&scene);
+    assert_eq!(placing.claims.len(), 1, "one machine for both");
+    assert_eq!(values(&scene, &placing, 0, model::names::CAPACITY_TYPE), ["on-demand"]);
+}
+
+#[test]
+fn a_pool_of_tainted_spot_machines_alone_says_so() {
+    let mut scene = with_tainted_spot(vec![pod("plain")]);
+    scene.pools[0].requirements.push(asks("karpenter.sh/capacity-type In spot").into());
+    let placing = solve(&scene);
+    let why = why(&placing, 0);
+    assert_eq!(why.code, model::place::Code::Taints);
+    assert!(why.reason.contains("does not tolerate their taint spot="), "{}", why.reason);
+}

@@ -67,6 +67,7 @@ pub fn pool(name: &str) -> Pool {
         labels: BTreeMap::new(),
         requirements: vec![],
         taints: vec![],
+        spot_taints: vec![],
         startup_taints: vec![],
         limits: Resources::new(),
         used: Resources::new(),

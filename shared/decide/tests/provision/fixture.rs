@@ -100,6 +100,7 @@ pub fn situation(provider: &'static str, offerings: Vec<Offering>, pods: Vec<Pod
         labels: BTreeMap::from([("team".into(), "a".into())]),
         requirements: vec![],
         taints: vec![],
+        spot_taints: vec![],
         startup_taints: vec![],
         limits: Resources::new(),
         used: Resources::new(),

@@ -1,10 +1,18 @@
 //! What a claim requires, in the names that its provider's offerings use.
 
 use decide::claim::ClassSeen;
-use model::{Claim, Operator, Requirement, names};
+use model::{Claim, Operator, Requirement, Taint, names};
 use provider_scaleway::names as scaleway;
 
 use super::power::CLASS_LABEL;
+
+/// What a cloud puts on its spot machines, whatever their pool says: Azure wants pods to say that they bear eviction.
+pub fn spot_taints(provider: &str) -> Vec<Taint> {
+    match provider {
+        provider_aks::PROVIDER => vec![provider_aks::spot_taint()],
+        _ => vec![],
+    }
+}
 
 pub fn requirements_for(provider: &str, claim: &Claim, class: &ClassSeen) -> Vec<Requirement> {
     let mut requirements = claim.requirements.clone();

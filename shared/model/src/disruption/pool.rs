@@ -77,6 +77,16 @@ pub struct Hash {
     pub version: String,
 }
 
+impl PoolHere {
+    /// For how long nothing has to have come or gone before a node of it may go: a machine of a rack is idle for its window as well.
+    pub fn counts_from_pods(&self) -> After {
+        match (self.consolidate_after, &self.rack) {
+            (After::Time(time), Some(rack)) => After::Time(time.max(rack.idle)),
+            (after, _) => after,
+        }
+    }
+}
+
 /// How machines of a rack are spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RackTimes {

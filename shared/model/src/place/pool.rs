@@ -13,6 +13,8 @@ pub struct Pool {
     pub labels: BTreeMap<String, String>,
     pub requirements: Vec<PoolRequirement>,
     pub taints: Vec<Taint>,
+    /// What its cloud puts on spot machines besides: only pods that tolerate it are given one.
+    pub spot_taints: Vec<Taint>,
     /// Pods need not tolerate these.
     pub startup_taints: Vec<Taint>,
     /// `spec.limits`, `nodes` among them.

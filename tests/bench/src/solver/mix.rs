@@ -51,6 +51,7 @@ pub fn pool(name: &str) -> Result<Pool> {
         labels: BTreeMap::new(),
         requirements: vec![],
         taints: vec![],
+        spot_taints: vec![],
         startup_taints: vec![],
         limits: Resources::new(),
         used: Resources::new(),

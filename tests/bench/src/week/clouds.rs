@@ -87,6 +87,7 @@ fn cloud(
         labels: BTreeMap::new(),
         requirements: vec![],
         taints: vec![],
+        spot_taints: vec![],
         startup_taints: vec![],
         limits: Resources::from([("nodes".to_owned(), whole(most))]),
         used: Resources::new(),

@@ -76,7 +76,7 @@ pub(super) fn pool(name: &str, more: Value) -> PoolSource {
     let class = json!({ "group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": "gpu" });
     let usual = json!({ "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": metadata(name),
         "spec": { "template": { "spec": { "nodeClassRef": class, "requirements": [] } } } });
-    PoolSource { pool: object(with(usual, more)), catalogue: Ok(0) }
+    PoolSource { pool: object(with(usual, more)), catalogue: Ok(0), spot_taints: vec![] }
 }
 
 pub(super) fn source_of(pod: Value) -> SceneSource {
