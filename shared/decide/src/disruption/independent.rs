@@ -33,6 +33,9 @@ type Judged = (Group, Result<(), Stay>);
 /// A command, and what it does to the rules between pods.
 type Together<'b> = (Group, Moves<'b>);
 
+/// The same, judged.
+type Done<'b> = (Together<'b>, Result<(), Stay>);
+
 /// How many others are tried one by one before a command is joined with the first of them.
 const MOST_TRIED: usize = 16;
 
@@ -47,7 +50,7 @@ pub fn joined(choosing: &mut Choosing<'_>, groups: Vec<Group>) -> Vec<Judged> {
         let moves = choosing.between.moves(&mut choosing.moving, &movers, &mut known);
         open.push(Some((group, moves)));
     }
-    let mut done: Vec<(Together<'_>, Result<(), Stay>)> = vec![];
+    let mut done: Vec<Done<'_>> = vec![];
     for at in 0..open.len() {
         let Some((mut group, mut moves)) = open[at].take() else { continue };
         let verdict = loop {
@@ -87,7 +90,7 @@ enum Partner {
 /// A group without whose moves this one is wrong: one that mends it, or else the first that has to do with it.
 fn partner<'b>(
     choosing: &mut Choosing<'b>,
-    (open, done): (&[Option<Together<'b>>], &[(Together<'b>, Result<(), Stay>)]),
+    (open, done): (&[Option<Together<'b>>], &[Done<'b>]),
     own: &Moves<'b>,
     wrong: Wrong,
     known: &mut Known,
