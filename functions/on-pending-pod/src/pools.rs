@@ -217,11 +217,16 @@ async fn offerings(parts: &Parts, name: &str) -> Result<Vec<Offering>, Unheard> 
 fn of_pool(claim: &Claim, class: &ClassSeen, provider: &str, all: &[Offering]) -> Vec<Offering> {
     let bare = Claim { requirements: vec![], ..claim.clone() };
     let by_class = requirements_for(provider, &bare, class);
-    let by_class = Requirements::new(&by_class);
+    let kept = Requirements::new(&by_class);
     let says_how = claim.requirements.iter().any(|one| one.key == names::CAPACITY_TYPE);
-    let left =
-        |one: &&Offering| by_class.kept_by(&one.labels) && (says_how || one.id.capacity_type != CapacityType::Spot);
-    all.iter().filter(left).cloned().collect()
+    let left = |one: &&Offering| kept.kept_by(&one.labels) && (says_how || one.id.capacity_type != CapacityType::Spot);
+    let mut left: Vec<Offering> = all.iter().filter(left).cloned().collect();
+    // A class that is not there leaves every machine: what says whose a machine is, is not held against the pool's own label then.
+    let label = claim.class.label();
+    if provider == POWER && by_class.iter().all(|one| one.key != label) {
+        left.iter_mut().for_each(|one| _ = one.labels.remove(&label));
+    }
+    left
 }
 
 /// Short names of types, and values of systems that we replace, as the offerings spell them.

@@ -9,8 +9,8 @@
 //! | `shapes`, `selecting`, `learn` | pods that are alike, and who selects them |
 //! | `shelf`, `fit`, `states`, `sources`, `limits` | what can be bought, and what a claim may still become |
 //! | `counters`, `rules`, `attempts` | rules between pods; wishes, and giving them up |
-//! | `ground`, `places`, `order`, `find`, `attach`, `open`, `fill`, `planned`, `solver`, `again` | the solve, and what is tried when pods are left out |
-//! | `improve` | packing anew where only amounts bind |
+//! | `ground`, `places`, `order`, `find`, `attach`, `open`, `fill`, `planned`, `solver`, `saved`, `again` | the solve, and what is tried when pods are left out |
+//! | `improve`, `fold` | packing anew where only amounts bind; claims that others can take over for less |
 //! | `moving` | the same ground again and again, with nodes taken away |
 //! | `explain`, `answer` | what is said about it |
 
@@ -25,6 +25,7 @@ mod explain;
 mod fill;
 mod find;
 mod fit;
+mod fold;
 mod ground;
 mod growth;
 mod hash;
@@ -40,6 +41,7 @@ mod places;
 mod planned;
 mod reserved;
 mod rules;
+mod saved;
 mod selecting;
 mod shapes;
 mod shelf;

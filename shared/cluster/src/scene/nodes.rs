@@ -80,9 +80,11 @@ pub(super) fn nodes(source: &SceneSource, problems: &mut Vec<Problem>) -> Nodes 
     nodes
 }
 
-/// Names of the nodes of a snapshot that are going away, by themselves or with their claim.
+/// Names of the nodes of a snapshot that are going away, by themselves or with their claim, or are started anew: their pods leave while
+/// others look for a place, and a snapshot may show them where they were.
 pub fn going(snapshot: &Snapshot, claims: &[ClaimRead]) -> BTreeSet<ObjectName> {
-    let claims: Vec<&Claim> = claims.iter().filter_map(known).filter(|claim| is_going(claim)).collect();
+    let leaves = |claim: &&Claim| is_going(claim) || claim.is(ConditionKind::Rebooting);
+    let claims: Vec<&Claim> = claims.iter().filter_map(known).filter(leaves).collect();
     let is_going = |node: &&NodeSeen| {
         node.deleting || claims.iter().any(|claim| is_of(claim, node.provider_id.as_deref(), &node.name))
     };

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Stay,
-    board::Choosing,
+    board::{Board, Choosing},
     bounds::Bounds,
     candidate::{self, Candidate},
     replacing::money,
     sets,
 };
-use crate::place::moving::{GivesBack, Trial};
+use crate::place::moving::{GivesBack, Left, Trial};
 
 /// Rounds over all candidates: what one round frees, the next may use.
 const ROUNDS: usize = 3;
@@ -48,6 +48,8 @@ pub struct Search<'c, 'b> {
     explained: usize,
     /// Candidates that had a reason to stay before.
     told: BTreeSet<usize>,
+    /// What limits had left before anything was taken away.
+    pub limits: Left,
 }
 
 pub fn run(choosing: &mut Choosing<'_>, still_time: &mut dyn FnMut() -> bool) {
@@ -105,7 +107,8 @@ impl<'c, 'b> Search<'c, 'b> {
         choosing.moving.look_who_is_full();
         let (taken, steps, costs) = (vec![], vec![], BTreeMap::new());
         let told = order.iter().copied().filter(|at| choosing.stays[*at].is_some()).collect();
-        Search { choosing, bounds, stale: 0, order, taken, steps, costs, pools, explained: 0, told }
+        let limits = choosing.moving.limits_left();
+        Search { choosing, bounds, stale: 0, order, taken, steps, costs, pools, explained: 0, told, limits }
     }
 
     fn run(&mut self, still_time: &mut dyn FnMut() -> bool) {
@@ -290,15 +293,20 @@ impl<'c, 'b> Search<'c, 'b> {
 
     fn take_away(&mut self, set: &[usize], without_growth: bool, still_time: &mut dyn FnMut() -> bool) -> Trial<'b> {
         let board = self.choosing.board;
-        // Where a pool limits how many nodes it has, what comes is there beside what goes.
-        let counts_nodes = |pool: usize| board.scene.pools.get(pool).is_some_and(|of| of.limits.contains_key("nodes"));
-        let kind = |of: &Candidate<'_>| of.kind().filter(|(pool, _)| !counts_nodes(*pool));
-        let nodes: Vec<_> = set.iter().map(|at| &board.candidates[*at]).map(|of| (of.node, kind(of))).collect();
+        let nodes: Vec<_> =
+            set.iter().map(|at| &board.candidates[*at]).map(|of| (of.node, gives_back(board, of))).collect();
         let moving = &mut self.choosing.moving;
         match without_growth {
             true => moving.without_growth(&nodes, GivesBack::PoolLimits, still_time),
             false => moving.without(&nodes, GivesBack::PoolLimits, still_time),
         }
+    }
+
+    /// Whether a command keeps to the limits whatever becomes of the others.
+    pub fn keeps_limits(&mut self, nodes: &[usize], claims: &[usize]) -> bool {
+        let board = self.choosing.board;
+        let back: Vec<_> = nodes.iter().filter_map(|at| gives_back(board, &board.candidates[*at])).collect();
+        self.choosing.moving.keep_limits(&back, claims, &self.limits)
     }
 
     fn homeless(&mut self, pod: usize) -> Stay {
@@ -312,4 +320,10 @@ impl<'c, 'b> Search<'c, 'b> {
         };
         Stay::new(KeptCode::NoOtherPlace, format!("pod {name} finds no other place{why}"))
     }
+}
+
+/// What of its pool's limits a node that goes leaves to what comes. Where they count nodes, what comes is there beside what goes.
+fn gives_back(board: &Board<'_>, of: &Candidate<'_>) -> Option<(usize, usize)> {
+    let counts_nodes = |pool: usize| board.scene.pools.get(pool).is_some_and(|of| of.limits.contains_key("nodes"));
+    of.kind().filter(|(pool, _)| !counts_nodes(*pool))
 }

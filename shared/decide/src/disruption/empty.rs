@@ -53,6 +53,7 @@ fn rehouse(choosing: &mut Choosing<'_>, nodes: &[usize], still_time: &mut dyn Fn
     if nodes.is_empty() {
         return;
     }
+    leaving::close_all(choosing);
     let before = choosing.save();
     // None of them is room for the others, until it is known which of them stay.
     close(choosing, nodes);

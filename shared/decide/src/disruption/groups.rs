@@ -12,6 +12,9 @@ pub struct Group {
     pub claims: Vec<usize>,
 }
 
+/// With more candidates than this nobody looks whether one of a set could have stayed in the place of what comes.
+const MOST_KEPT: usize = 200;
+
 impl Search<'_, '_> {
     /// The claims that these pods are on, with all nodes whose pods are there, and their other claims.
     pub fn group_of(&self, pods: &[usize]) -> Group {
@@ -59,7 +62,7 @@ impl Search<'_, '_> {
 
     /// What was chosen becomes commands, and nodes that pods come to say so. The error names nodes that may not go with what they
     /// share in the end, having been packed anew; the last time they stay, and the others go all the same.
-    pub fn finish(self, last: bool) -> Result<(), Vec<(usize, Stay)>> {
+    pub fn finish(mut self, last: bool) -> Result<(), Vec<(usize, Stay)>> {
         let board = self.choosing.board;
         let mut groups = self.groups(&self.taken);
         groups.sort_by_key(|group| group.nodes.iter().map(|at| self.taken.iter().position(|one| one == at)).min());
@@ -72,10 +75,15 @@ impl Search<'_, '_> {
             let claims = match verdict {
                 Err(stay) => Err(stay.clone()),
                 Ok(()) if planned.is_empty() => Ok(vec![]),
+                Ok(()) if !self.keeps_limits(&group.nodes, &group.claims) => Err(limits_first()),
                 Ok(()) => replacing::narrow(board, &group.nodes, planned),
             };
-            if let Err(stay) = &claims {
-                fallen.extend(group.nodes.iter().map(|at| (*at, stay.clone())));
+            match &claims {
+                Err(stay) => fallen.extend(group.nodes.iter().map(|at| (*at, stay.clone()))),
+                Ok(claims) if self.order.len() <= MOST_KEPT => {
+                    fallen.extend(replacing::kept(board, &group.nodes, claims))
+                }
+                Ok(_) => {}
             }
             narrowed.push(claims);
         }
@@ -117,4 +125,10 @@ impl Search<'_, '_> {
         }
         Ok(())
     }
+}
+
+fn limits_first() -> Stay {
+    let words =
+        "what would come is within the limits of its pool only when other nodes have gone: it is looked at then";
+    Stay::new(KeptCode::NoOtherPlace, words)
 }

@@ -130,6 +130,12 @@ pub fn replace_onto(choosing: &mut Choosing<'_>, idle: &[usize], still_time: &mu
     }
 }
 
+/// Nothing moves to a node that has to leave itself.
+pub fn close_all(choosing: &mut Choosing<'_>) {
+    let leavers = leavers(choosing);
+    close(choosing, &leavers);
+}
+
 fn close(choosing: &mut Choosing<'_>, leavers: &[Leaver]) {
     leavers.iter().for_each(|one| choosing.moving.close(choosing.board.candidates[one.candidate].node));
 }

@@ -72,6 +72,24 @@ fn without_what_goes(board: &Board<'_>, types: &[(&str, u64)], claim: ClaimPlann
     if keeps_min_values(&board.scene, &narrowed) { narrowed } else { claim }
 }
 
+/// Of several nodes that go, one like which another would come, for no less: it may as well stay, and the others' pods come to it.
+pub fn kept(board: &Board<'_>, nodes: &[usize], claims: &[(ClaimPlanned, u64)]) -> Option<(usize, Stay)> {
+    if nodes.len() < 2 {
+        return None;
+    }
+    let comes_again = |at: &usize| {
+        let of = &board.candidates[*at];
+        let own = of.there.labels.get(names::INSTANCE_TYPE);
+        claims.iter().any(|(claim, cost)| {
+            let listed = Listed::new(&board.scene, claim);
+            let first = claim.offerings.first().and_then(|first| listed.types.get(first.instance_type as usize));
+            first.is_some_and(|first| Some(&first.name) == own) && *cost >= of.price()
+        })
+    };
+    let at = nodes.iter().copied().find(comes_again)?;
+    Some((at, Stay::new(KeptCode::NotCheaper, "a node of its type would come in its place")))
+}
+
 /// The types of nodes that go and what the cheapest of each costs, the cheapest first.
 fn types_that_go<'c>(leaving: &[&'c Candidate<'_>]) -> Vec<(&'c str, u64)> {
     let own = |of: &&'c Candidate<'_>| Some((of.there.labels.get(names::INSTANCE_TYPE)?.as_str(), of.price()));

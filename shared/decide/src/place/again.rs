@@ -8,7 +8,7 @@ use core::cmp::Reverse;
 use model::place::Scene;
 
 use super::counters::{CounterId, Spot};
-use super::rules::DomainKind;
+use super::rules::{DomainKind, HostRule};
 use super::shapes::ShapeId;
 use super::solver::Solver;
 use super::states::Domain;
@@ -20,10 +20,16 @@ const MOST_TRIES: usize = 6;
 /// The best of some tries.
 pub fn solve<'a>(scene: &'a Scene, still_time: &mut dyn FnMut() -> bool) -> Solver<'a> {
     let mut best = one_try(scene, &Order::default(), still_time);
-    let mut left_out = best.left_out();
-    if left_out.is_empty() {
-        return best;
+    let left_out = best.left_out();
+    if !left_out.is_empty() {
+        best = again(best, left_out, still_time);
     }
+    best.fold(still_time);
+    best
+}
+
+fn again<'a>(mut best: Solver<'a>, mut left_out: Vec<ShapeId>, still_time: &mut dyn FnMut() -> bool) -> Solver<'a> {
+    let scene = best.ground.scene;
     let hopeful = with_hope(&best, &left_out);
     let mut begun: Vec<Order> = vec![Order::default()];
     let mut last = best.begun(&left_out);
@@ -75,10 +81,20 @@ impl Order {
         let has_hope = |shape: &&ShapeId| hopeful.get(**shape).copied().unwrap_or(true);
         let follows = |shape: &&ShapeId| !has_hope(shape) && solver.follows(**shape);
         let mut next = Order {
-            first: left_out.iter().filter(has_hope).copied().collect(),
+            first: vec![],
             following: left_out.iter().filter(follows).copied().collect(),
             elsewhere: self.elsewhere.iter().copied().chain(last).collect(),
         };
+        for shape in left_out {
+            // Whom it must share a host with goes before it, while there is room beside them.
+            let leaders = solver.leaders(*shape);
+            let itself = (has_hope(&shape) || !leaders.is_empty()).then_some(*shape);
+            for one in leaders.into_iter().chain(itself) {
+                if !next.first.contains(&one) {
+                    next.first.push(one);
+                }
+            }
+        }
         let older = |own: &[ShapeId], before: &[ShapeId]| -> Vec<ShapeId> {
             before.iter().filter(|shape| !own.contains(shape)).copied().collect()
         };
@@ -103,6 +119,18 @@ impl Solver<'_> {
     fn follows(&self, shape: ShapeId) -> bool {
         let must = self.plans[shape].attempts.last();
         must.is_some_and(|must| must.domains.iter().any(|rule| matches!(rule.kind, DomainKind::Near { itself: false })))
+    }
+
+    /// The shapes whose pods a shape must share a host with, where those are not its own kind.
+    fn leaders(&self, shape: ShapeId) -> Vec<ShapeId> {
+        let hosts = self.plans[shape].attempts.last().map(|must| must.hosts.as_slice()).unwrap_or_default();
+        let leads = |other: &ShapeId| {
+            let adds = &self.plans[*other].adds;
+            let follows =
+                |rule: &HostRule| matches!(rule, HostRule::Near { counter, itself: false } if adds.contains(counter));
+            hosts.iter().any(follows)
+        };
+        (0..self.shapes.len()).filter(leads).collect()
     }
 
     /// Asks the pods that a shape follows to be where it can follow.
@@ -203,7 +231,8 @@ impl Solver<'_> {
         shapes
     }
 
-    fn cost(&self) -> u64 {
+    /// What all claims cost at their cheapest.
+    pub fn cost(&self) -> u64 {
         let bought = self.places.claims.iter().filter(|claim| !claim.pods.is_empty());
         bought.filter_map(|claim| self.cheapest_of(claim)).map(|(_, price)| price).sum()
     }

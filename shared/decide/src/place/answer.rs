@@ -190,6 +190,21 @@ fn share_slack(solver: &mut Solver<'_>) {
 }
 
 impl Solver<'_> {
+    /// Keeps of a claim's types those that take no more of limits than what it is charged for, where limits are short.
+    pub fn keep_charged(&mut self, claim: &mut Claim) {
+        let source = self.ground.states.get(claim.state).pool;
+        let (Some(charge), false) = (&claim.charge, self.limits.suffice(source, self.places.claims.len())) else {
+            return;
+        };
+        let takes_more = |takes: Row| takes.iter().zip(charge).any(|(takes, charged)| takes > charged);
+        let types: Vec<usize> = claim.types.iter().collect();
+        let dear = types
+            .into_iter()
+            .filter(|of| takes_more(self.limits.charge(source, claim.state, &[*of], &mut self.ground)));
+        let dear: Vec<usize> = dear.collect();
+        dear.into_iter().for_each(|of| claim.types.remove(of));
+    }
+
     /// Lists of a claim's types those that take at most `times` what it is charged for, and that the limits allow.
     fn widen(&mut self, at: usize, full: &Mask, times: i64) {
         let claim = &self.places.claims[at];

@@ -1,5 +1,7 @@
 //! Why a pod has no place: for every candidate the first rule that fails, in words.
 
+mod sold_out;
+
 use model::names;
 use model::place::{Code, Invalid, Why};
 use std::sync::Arc;
@@ -137,8 +139,7 @@ fn of_source(solver: &mut Solver<'_>, shape: ShapeId, source: usize) -> (Code, S
     }
     let Some(base) = of.base else {
         if of.sold_out {
-            let words = "nothing that it allows can be had now: out of stock, out of quota, or all in use".to_owned();
-            return (Code::NoOffering, words);
+            return sold_out::why(solver, shape, source);
         }
         return (Code::Labels, "its own requirements leave no instance type that can be had".to_owned());
     };
@@ -216,7 +217,9 @@ fn of_state(solver: &mut Solver<'_>, shape: ShapeId, source: usize, must: usize,
         if let Some(words) = out_of_stock(solver, source, states, &request) {
             return (Code::NoOffering, words);
         }
-        return (Code::Resources, too_large(solver, source, states, &request));
+        let mut types = Mask::default();
+        states.iter().for_each(|state| types.or(&solver.ground.states.get(*state).types));
+        return (Code::Resources, too_large(solver, source, &types, &request));
     }
     let plan = &solver.plans[shape];
     let asked = Asked { plan, attempt: &plan.attempts[must], courteous: false };
@@ -273,15 +276,14 @@ fn out_of_stock(solver: &Solver<'_>, source: usize, states: &[StateId], request:
     Some(format!("no type that is large enough can be had now: {}{more}", names.join(", ")))
 }
 
-fn too_large(solver: &Solver<'_>, source: usize, states: &[StateId], request: &[i64]) -> String {
+/// None of these types holds the request.
+fn too_large(solver: &Solver<'_>, source: usize, types: &Mask, request: &[i64]) -> String {
     let fit = &solver.ground.sources[source].fit;
-    let mut types = Mask::default();
-    states.iter().for_each(|state| types.or(&solver.ground.states.get(*state).types));
     if types.iter().all(|of| fit.rows[of].iter().any(|left| *left < 0)) {
         return "DaemonSets ask for more than any type that suits the pod has".to_owned();
     }
     for (column, asked) in request.iter().enumerate() {
-        let most = fit.most(column, &types);
+        let most = fit.most(column, types);
         if *asked > most {
             let name = solver.ground.columns.names()[column];
             let shown = |amount: i64| quantity(name, amount);

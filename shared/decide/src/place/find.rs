@@ -131,7 +131,8 @@ impl Solver<'_> {
         })
     }
 
-    fn try_one(&mut self, shape: ShapeId, attempt: usize, place: PlaceId, mode: Mode) -> Option<Choice> {
+    /// Whether one place will do.
+    pub fn try_one(&mut self, shape: ShapeId, attempt: usize, place: PlaceId, mode: Mode) -> Option<Choice> {
         let bucket = self.places.bucket_of[place];
         if bucket == usize::MAX {
             return None;

@@ -13,7 +13,7 @@ use super::needs::{Label, NeedId, Needs};
 use super::selecting;
 use super::shapes::{self, Kin, Kins, Selecting, Shape};
 use super::sources::{self, DaemonNeeds, Source};
-use super::states::{Domain, States};
+use super::states::{Domain, StateId, States};
 use super::taints;
 use super::words::{HOST, Key, Words};
 use crate::requirement::label_of;
@@ -121,7 +121,7 @@ impl<'a> Ground<'a> {
     /// exist, of which the needs may forbid none (`all_there`). Only where taints are tolerated, if a shape says so, and where there are
     /// all of these slots.
     pub fn eligible(
-        &self,
+        &mut self,
         slot: usize,
         needs: &[NeedId],
         all_there: bool,
@@ -129,15 +129,27 @@ impl<'a> Ground<'a> {
         slots: &[usize],
     ) -> Mask {
         let key = self.slots[slot];
+        // By source: the terms that something it makes can keep. One that nothing keeps makes no domain.
+        let bases: Vec<Option<StateId>> = self.sources.iter().map(|source| source.base).collect();
+        let alive: Vec<Vec<NeedId>> = bases
+            .iter()
+            .map(|base| {
+                let kept = |need: &&NeedId| {
+                    base.is_some_and(|base| self.states.narrow(base, **need, &self.needs, &self.words).is_some())
+                };
+                if needs.len() > 1 { needs.iter().filter(kept).copied().collect() } else { needs.to_vec() }
+            })
+            .collect();
         let keeps = |need: &NeedId, value: usize| {
             self.needs.get(*need).iter().all(|(own, allowed)| *own != key || allowed.has(value))
         };
-        let allowed = |value: &usize| needs.is_empty() || needs.iter().any(|need| keeps(need, *value));
         let tolerates = |taints: &[&Taint]| {
             tolerant.is_none_or(|shape| taints::tolerated(taints, &shape.example.tolerations, true))
         };
         let mut domains = Mask::none(0);
-        for source in self.sources.iter().filter(|source| source.pool.closed.is_none() && tolerates(&source.taints)) {
+        let open = |source: &Source<'_>| source.pool.closed.is_none() && tolerates(&source.taints);
+        for (source, alive) in self.sources.iter().zip(&alive).filter(|(source, _)| open(source)) {
+            let allowed = |value: &usize| needs.is_empty() || alive.iter().any(|need| keeps(need, *value));
             let has_all = |base: &usize| slots.iter().all(|slot| !self.states.reachable(*base, *slot).is_empty());
             if let Some(base) = source.base.filter(has_all) {
                 self.states.reachable(base, slot).iter().filter(allowed).for_each(|value| domains.insert(value));

@@ -22,6 +22,8 @@ use packing::{Kind, Machine, Pattern, Problem};
 const MOST_KINDS: usize = 200;
 /// Of many types, those that are best for some kind of pod.
 const MOST_MACHINES: usize = 12;
+/// Machines that hold all pods of a group, half of them, a third: up to so many parts.
+const MOST_PARTS: i64 = 4;
 /// A group that costs at most so many times what its amounts alone would cost is good enough.
 const GOOD_ENOUGH: f64 = 1.005;
 
@@ -40,7 +42,7 @@ impl Solver<'_> {
         }
     }
 
-    fn shape_of_pods(&self) -> Vec<ShapeId> {
+    pub fn shape_of_pods(&self) -> Vec<ShapeId> {
         let mut shape_of = vec![0; self.placed.len()];
         for (id, shape) in self.shapes.iter().enumerate() {
             shape.pods.iter().for_each(|pod| shape_of[*pod] = id);
@@ -152,6 +154,9 @@ impl Solver<'_> {
         }
         claims.iter().for_each(|claim| allowed.or(&self.places.claims[*claim].grow));
         allowed.and(&of_state.types);
+        if allowed.len() <= MOST_MACHINES {
+            return allowed.iter().filter(|of| prices.of[*of].is_some()).collect();
+        }
         let mut chosen: BTreeMap<usize, usize> = BTreeMap::new();
         let mut choose = |of: usize, times: usize| *chosen.entry(of).or_insert(0) += times;
         for (kind, pods) in kinds {
@@ -167,6 +172,18 @@ impl Solver<'_> {
                 if let Some(best) = fitting.iter().min_by(|left, right| unit(left).total_cmp(&unit(right))) {
                     choose(*best, pods.len());
                 }
+            }
+        }
+        // For all together, and for parts of them: what is best for a mixture need not be best for any of its kinds.
+        let mut whole = vec![0; self.ground.columns.len()];
+        claims.iter().for_each(|claim| add(&mut whole, &self.places.claims[*claim].request));
+        for parts in 1..=MOST_PARTS {
+            let part: Vec<i64> = whole.iter().map(|amount| (amount + parts - 1) / parts).collect();
+            let mut holding = allowed.clone();
+            if self.ground.sources[of_state.pool].fit.keep(&part, &mut holding)
+                && let Some((of, _)) = self.ground.states.cheapest(state, &holding)
+            {
+                choose(of, claims.len());
             }
         }
         for claim in claims {
@@ -197,16 +214,7 @@ impl Solver<'_> {
             .unwrap_or_else(|| Rc::new(Mask::default()));
         let accelerated = claims.iter().any(|claim| self.places.claims[*claim].accelerated);
         for claim in claims {
-            let charge = self.places.claims[*claim].charge.take();
-            if let Some(charge) = charge {
-                let nothing = vec![0; charge.len()];
-                self.limits.take(source, &nothing, Some(&charge));
-            }
-            let of = &mut self.places.claims[*claim];
-            of.pods.clear();
-            of.request = vec![0; columns];
-            of.charged_for = None;
-            self.places.close(self.places.nodes + claim);
+            self.empty(*claim);
         }
         for (at, pattern) in bought.iter().enumerate() {
             let claim = claims.get(at).copied().unwrap_or_else(|| {

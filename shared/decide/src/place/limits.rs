@@ -175,6 +175,15 @@ impl Limits {
         }
     }
 
+    /// Whether more was taken than there was, where that was not so before.
+    pub fn are_passed_since(&self, before: &Left) -> bool {
+        let passed = |left: i64, before: i64| left < 0 && left < before;
+        self.budgets.iter().zip(before).any(|(budget, (left, nodes_left))| {
+            let nodes = budget.nodes_left.zip(*nodes_left).is_some_and(|(now, before)| passed(now, before));
+            nodes || budget.left.iter().zip(left).any(|(now, before)| passed(*now, *before))
+        })
+    }
+
     /// Names of the limits that allow none of these types in a new claim.
     pub fn blame(&self, pool: usize) -> String {
         let named: Vec<String> = self

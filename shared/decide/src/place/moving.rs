@@ -17,6 +17,7 @@ use super::order;
 use super::shapes::ShapeId;
 use super::solver::{Choice, Solver};
 
+pub use super::limits::Left;
 pub use full::Full;
 pub use saved::Saved;
 pub use trial::Trial;
@@ -247,10 +248,34 @@ impl<'a> Moving<'a> {
         self.solver.places.claims.len()
     }
 
-    /// A claim in the words of the model.
+    /// A claim in the words of the model. It lists no type that takes more of limits than the claim was charged for.
     pub fn planned(&mut self, claim: usize) -> Option<ClaimPlanned> {
-        let of = self.solver.places.claims.get(claim).filter(|of| !of.pods.is_empty())?;
-        Some(answer::planned(&self.solver, of, format!("replacement-{claim}"), &mut self.lists))
+        let mut of = self.solver.places.claims.get(claim).filter(|of| !of.pods.is_empty())?.clone();
+        self.solver.keep_charged(&mut of);
+        Some(answer::planned(&self.solver, &of, format!("replacement-{claim}"), &mut self.lists))
+    }
+
+    /// What is left of every limit now.
+    pub fn limits_left(&self) -> Left {
+        self.solver.limits.left()
+    }
+
+    /// Whether these claims, with what these nodes give back, would have kept to the limits as they were at some time.
+    pub fn keep_limits(&mut self, nodes: &[(usize, usize)], claims: &[usize], before: &Left) -> bool {
+        let now = self.solver.limits.left();
+        self.solver.limits.restore(before.clone());
+        for (pool, of) in nodes {
+            self.give_back(*pool, *of, false);
+        }
+        let solver = &mut self.solver;
+        for claim in claims.iter().filter_map(|claim| solver.places.claims.get(*claim)) {
+            if let Some(charge) = &claim.charge {
+                solver.limits.take(solver.ground.states.get(claim.state).pool, charge, None);
+            }
+        }
+        let kept = !solver.limits.are_passed_since(before);
+        solver.limits.restore(now);
+        kept
     }
 
     /// Why a pod that stands nowhere finds no place.

@@ -266,7 +266,7 @@ impl Solver<'_> {
 
     /// The rules that few pods and pools have: ports of DaemonSets, volume limits, limits, minValues. Answers nothing if no type is
     /// left, else whether minValues had to give way.
-    fn keep_rest(
+    pub fn keep_rest(
         &mut self,
         shape: ShapeId,
         source: usize,

@@ -86,6 +86,15 @@ impl DomainRule {
         }
     }
 
+    /// How many pods a spread has too many, in the domain that has most of them.
+    pub fn too_many(&self, counters: &Counters) -> u32 {
+        let DomainKind::Spread { skew, eligible, min_domains, .. } = &self.kind else { return 0 };
+        let counter = &counters.all[self.counter];
+        let least = if eligible.len() < *min_domains { 0 } else { counter.least(eligible) };
+        let most = eligible.iter().map(|value| counter.at(value)).max().unwrap_or(0);
+        most.saturating_sub(skew + least)
+    }
+
     /// How crowded a domain is: spread goes where there are fewest.
     pub fn crowd(&self, value: Value, counters: &Counters) -> u32 {
         match &self.kind {

@@ -37,7 +37,7 @@ pub struct Source<'a> {
 }
 
 /// The labels and requirements of a pool's template.
-fn template(pool: &Pool, words: &Words<'_>) -> Need {
+pub fn template(pool: &Pool, words: &Words<'_>) -> Need {
     let mut need = needs::of_requirements(pool.requirements.iter().map(|of| &of.requirement), words);
     for (key, allowed) in needs::of_labels(&pool.labels, words) {
         add(&mut need, key, &allowed);

@@ -326,3 +326,16 @@ fn nothing_is_moved_off_a_node_that_costs_nothing() {
     let why = stays(&world, "a", KeptCode::NotCheaper);
     assert!(why.contains("costs nothing"), "{why}");
 }
+
+/// A node that goes together with others, and comes again as the same, may as well stay: nothing is started and one pod moves less.
+#[test]
+fn a_node_that_would_come_again_takes_the_pods_of_the_others() {
+    let mut world = World::new();
+    let medium = &mut world.situation.provision.scene.catalogues[0].types[2];
+    let sold = medium.offerings.iter_mut().filter(|one| one.capacity_type == model::CapacityType::OnDemand);
+    sold.for_each(|one| one.price = Some(190_000));
+    world.node("a", "medium").pod("p", 2000);
+    world.node("b", "small").pod("q", 2000);
+    let decision = check(&world, &["Underutilized b ->"]);
+    assert!(decision.disruptions[0].replacements.is_empty());
+}

@@ -62,6 +62,21 @@ fn a_pod_that_only_types_out_of_stock_would_hold_is_not_too_large() {
 }
 
 #[test]
+fn a_pool_that_is_sold_out_says_first_what_no_stock_would_change() {
+    let mut huge = pod("a");
+    huge.requests = resources(&[("cpu", "65")]);
+    let mut elsewhere = pod("b");
+    elsewhere.node_selector = labels(&[(model::names::ZONE, "zone-q")]);
+    let mut scene = scene(vec![huge, elsewhere, pod("c")]);
+    scene.catalogues[0].types.iter_mut().flat_map(|of| &mut of.offerings).for_each(|offered| offered.available = false);
+    let placing = solve(&scene);
+    assert_eq!((why(&placing, 0).code.clone(), why(&placing, 1).code.clone()), (Code::Resources, Code::Labels));
+    assert!(why(&placing, 0).reason.contains("asks for cpu 65, the largest type that suits it has 64"), "{placing:?}");
+    assert!(why(&placing, 1).reason.contains("topology.kubernetes.io/zone In zone-q"), "{placing:?}");
+    assert_eq!(why(&placing, 2).code, Code::NoOffering);
+}
+
+#[test]
 fn a_pod_that_is_too_large_says_what_it_lacks() {
     let mut huge = pod("a");
     huge.requests = resources(&[("cpu", "65")]);

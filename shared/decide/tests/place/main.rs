@@ -7,6 +7,7 @@ mod holds;
 
 mod affinity;
 mod buying;
+mod folded;
 mod gpus;
 mod labels;
 mod limits;

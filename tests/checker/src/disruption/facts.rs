@@ -80,8 +80,14 @@ impl<'a> Situation<'a> {
                 return Some(format!("{} has {DO_NOT_DISRUPT}: {value}", pod.name));
             }
         }
+        // Whoever passes over pods that tolerate every taint asks no budget for them; whoever evicts them does.
         let stays_anyway = untolerated(&pod.pod, &[disrupted_taint()]).is_none();
-        if is_owned_by(&pod.pod, "Node") || stays_anyway {
+        if stays_anyway { None } else { self.held_by_budget(pod) }
+    }
+
+    /// Why PodDisruptionBudgets would not let a pod be evicted.
+    pub fn held_by_budget(&self, pod: &PodFacts) -> Option<String> {
+        if is_terminating(&pod.pod) || is_owned_by(&pod.pod, "Node") {
             return None;
         }
         let budgets: Vec<&PodDisruptionBudget> =

@@ -46,6 +46,8 @@ fn untrue(
     let expected = answer.pods.iter().any(|pod| pod.on.as_deref() == Some(place.as_str()));
     let moves = || answer.disruptions.iter().flat_map(|command| command.moves.iter().flatten());
     let held = |words: &str| node.pods.iter().filter_map(|pod| situation.held(pod)).any(|why| why.contains(words));
+    let budget_holds =
+        |words: &str| node.pods.iter().filter_map(|pod| situation.held_by_budget(pod)).any(|why| why.contains(words));
     let after = node.pool.map(|pool| pool.spec.disruption.consolidate_after.as_str()).unwrap_or_default();
     let policy = node.pool.map(|pool| pool.spec.disruption.consolidation_policy.as_str()).unwrap_or_default();
     let so = match kept.code.as_str() {
@@ -59,8 +61,8 @@ fn untrue(
         "NodeDoNotDisrupt" => node.must_not_be_disrupted(),
         "Nominated" => expected || is_nominated(situation, node),
         "PodDoNotDisrupt" => held("do-not-disrupt"),
-        "PodDisruptionBudget" => held("PodDisruptionBudget"),
-        "SeveralPodDisruptionBudgets" => held("PodDisruptionBudgets"),
+        "PodDisruptionBudget" => budget_holds("PodDisruptionBudget"),
+        "SeveralPodDisruptionBudgets" => budget_holds("PodDisruptionBudgets"),
         "FixedSize" => node.pool.is_some_and(|pool| pool.spec.replicas.is_some()),
         "ConsolidateAfterNever" => when::duration(after).is_none(),
         "WithinConsolidateAfter" | "WithinIdleWindow" | "WithinMinimumOnTime" | "CoolingDown" => {

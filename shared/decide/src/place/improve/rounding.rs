@@ -30,10 +30,17 @@ pub fn pack(
             }
         }
     }
-    let rest = best_rest(problem, &left, &program.values(), still_time)?;
-    whole.extend(rest);
-    Some((price(problem, &whole), whole))
+    let values = program.values();
+    let is_small = !whole.is_empty() && problem.demand.iter().sum::<usize>() <= FEW;
+    whole.extend(best_rest(problem, &left, &values, still_time)?);
+    // Of few machines the last one matters most: what the program would have bought whole may leave the wrong rest.
+    let anew = if is_small { best_rest(problem, &problem.demand, &values, still_time) } else { None };
+    let all = [Some(whole), anew].into_iter().flatten().map(|all| (price(problem, &all), all));
+    all.min_by(|(left, _), (right, _)| left.total_cmp(right))
 }
+
+/// With no more pods than this everything is packed without the program's help as well.
+const FEW: usize = 100;
 
 const MOST_STEPS: usize = 4000;
 
@@ -63,12 +70,14 @@ fn best_rest(
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut best: Option<(f64, Vec<Pattern>)> = None;
     let mut fills = 0;
-    for at in 0..TRIES {
-        // The first time by the values as they are, then with some noise.
+    // The first time by the values as they are, then with some noise; and with each machine once as the first that is filled.
+    let begins =
+        (0..TRIES).map(|at| (at > 0, None)).chain((0..problem.machines.len()).map(|first| (false, Some(first))));
+    for (is_noisy, first) in begins {
         let noisy =
-            |value: &f64, chance: &mut Chance| if at == 0 { *value } else { value * (0.85 + 0.3 * chance.next()) };
+            |value: &f64, chance: &mut Chance| if is_noisy { value * (0.85 + 0.3 * chance.next()) } else { *value };
         let values: Vec<f64> = values.iter().map(|value| noisy(value, &mut chance)).collect();
-        let patterns = one_by_one(problem, left.to_vec(), &values, &mut chance)?;
+        let Some(patterns) = one_by_one(problem, left.to_vec(), &values, first, &mut chance) else { continue };
         let (cost, patterns_len) = (price(problem, &patterns), patterns.len());
         if best.as_ref().is_none_or(|(known, _)| cost < *known) {
             best = Some((cost, patterns));
@@ -81,13 +90,20 @@ fn best_rest(
     best.map(|(_, patterns)| patterns)
 }
 
-/// Fills one machine after the other with what is worth most.
-fn one_by_one(problem: &Problem, mut left: Vec<usize>, values: &[f64], chance: &mut Chance) -> Option<Vec<Pattern>> {
+/// Fills one machine after the other with what is worth most, beginning with a certain one if there is a wish.
+fn one_by_one(
+    problem: &Problem,
+    mut left: Vec<usize>,
+    values: &[f64],
+    mut first: Option<usize>,
+    chance: &mut Chance,
+) -> Option<Vec<Pattern>> {
     let values: Vec<f64> = values.iter().map(|value| value.max(1e-6)).collect();
     let mut patterns = vec![];
     while left.iter().any(|count| *count > 0) {
         let wanted = Wanted { values: &values, most: &left, quick: true };
-        let fillings = (0..problem.machines.len()).map(|machine| fill(problem, machine, &wanted, chance));
+        let machines = first.take().map_or(0..problem.machines.len(), |first| first..first + 1);
+        let fillings = machines.map(|machine| fill(problem, machine, &wanted, chance));
         let worth = |(value, pattern): &(f64, Pattern)| value / problem.machines[pattern.machine].price.max(1e-9);
         let (_, pattern) = fillings.max_by(|left, right| worth(left).total_cmp(&worth(right)))?;
         if pattern.counts.is_empty() {
