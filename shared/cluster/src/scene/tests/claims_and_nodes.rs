@@ -2,7 +2,7 @@
 
 use super::*;
 use model::place::{InstanceType, NodeStage, NodeThere, Offered};
-use model::{CapacityType, Operator, Requirement};
+use model::{CapacityType, NodeSeen, ObjectName, Operator, Requirement, Snapshot};
 
 fn labels(more: Value) -> Value {
     json!({ "metadata": { "labels": with(json!({ "karpenter.sh/nodepool": "gpu" }), more) } })
@@ -178,6 +178,38 @@ fn what_goes_away_says_so_and_no_longer_counts_for_its_pool() {
     let pool = &read.scene.pools[0];
     assert_eq!(amounts(&pool.used), ["cpu 8", "nodes 2", "nvidia.com/gpu 1", "pods 220"]);
     assert_eq!(amounts(&pool.limits), ["cpu 10", "nodes 3"]);
+}
+
+/// A snapshot may be older than the list of pods without a node: one of those may be the successor of a pod that it still shows.
+#[test]
+fn pods_of_nodes_that_go_or_are_started_anew_are_not_taken_from_a_snapshot() {
+    let seen = |name: &str, deleting: bool| NodeSeen {
+        name: ObjectName::new(name).unwrap(),
+        provider_id: Some(format!("x://{name}")),
+        labels: [].into(),
+        taints: vec![],
+        capacity: [].into(),
+        allocatable: [].into(),
+        deleting,
+        pods: vec![],
+    };
+    let snapshot = Snapshot {
+        taken_at: jiff::Timestamp::UNIX_EPOCH,
+        nodes: vec![seen("stays", false), seen("goes", true), seen("reboots", false), seen("rebooted", false)],
+        shapes: vec![],
+        daemons: vec![],
+        unbound: vec![],
+        claims: vec![],
+        pools: vec![],
+        classes: vec![],
+    };
+    let of_node = |name: &str, status: &str| {
+        let condition = json!([{ "type": "Rebooting", "status": status }]);
+        claim(name, json!({ "status": { "providerID": format!("x://{name}"), "conditions": condition } }))
+    };
+    let claims = [of_node("stays", "Unknown"), of_node("reboots", "True"), of_node("rebooted", "False")];
+    let names: Vec<String> = going(&snapshot, &claims).iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["goes", "reboots"]);
 }
 
 #[test]
